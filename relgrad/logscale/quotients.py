@@ -19,7 +19,7 @@ from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.conditions import Goal, whole_of
 from relgrad.logic.goals import computedo
-from relgrad.logic.group import Number, ProductView, added, multiplied, quotient
+from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.parts import dtype_of, without
 from relgrad.logic.rewrite import chain_of, raised, scopes
 from relgrad.logic.space import SINGLE
@@ -52,7 +52,7 @@ def normalized_product(t: Term) -> Any:
     if not is_exponential(t):
         return None
     found = [(scope, below) for scope in scopes(product_of(t)) if (below := _denominators(scope.available))]
-    for take in (_share, _quotient, _constant_share):
+    for take in (_share, _balanced, _quotient, _constant_share):
         for scope, denominators in found:
             for denominator in denominators:
                 for left, new in take(scope.available, denominator):
@@ -141,6 +141,28 @@ def _parts(
             if left is not None:
                 c = ProductView(piece.factors.coefficient, {})
                 yield multiplied((left, 1), (c, -1)), joined.share(i)
+
+
+def _balanced(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
+    """e^(x/2)/√(e^x + e^y) → (e^x/(e^x + e^y))^½: a summand's exponential over the sum, once, or to a common fraction.
+
+    The rest of the one or the other is left so: in derivatives it is a factor of what is outside.
+    """
+    base, k, joined = denominator
+    for piece in joined.pieces:
+        if piece.exponent is None:
+            continue
+        if q := _part_of(min(_multiple(available, exp(piece.exponent)), k), denominator):
+            taken = multiplied((product_of(exp(piece.exponent)), q), (ProductView(1, {base: -q}), 1))
+            yield multiplied((available, 1), (taken, -1)), joined.quotient(piece.exponent, q)
+
+
+def _part_of(q: Number, denominator: Denominator) -> Number:
+    """5/2 → 1, 1/2 → 1/2 or 0: how much of a common power is taken; a fraction only where a root is real."""
+    base, k, _ = denominator
+    if q >= 1:
+        return 1
+    return whole(Fraction(q)) if q > 0 and (k.denominator != 1 or range_of(base).nonnegative) else 0
 
 
 def _multiple(view: ProductView, t: Term) -> Number:

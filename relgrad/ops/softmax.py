@@ -218,16 +218,6 @@ class Gibbs(RowsOp):
         positive = len(ranges) == 2 or ranges[2].nonnegative
         return Interval(0.0, np.inf, open_low=True) if positive else REAL
 
-    def _slope(self, a: Any, x: Any, *weights: Any) -> Any:
-        """∂(q^−power)/∂q = −power·q^(−power − 1), q = Σ w·eˣ / eᵃ:
-        the factor of the derivative of the inverse quotient q.
-
-        None where that is not the way: weights of any sign may add up to zero, and only then softmax has no value.
-        """
-        if not weights or self.power >= 0 or any(a.term.type.extent(k) != 1 for k in self.axes):
-            return None
-        return 1 if self.power == -1 else -self.power * Gibbs(self.axes, self.power + 1)(a, x, *weights)
-
     def _entries(self, x: Any, *weights: Any) -> Any:
         """Return how much each entry of x counts: Σ w·eˣ / Σ w·eˣ, the upper sum over the weights of one entry."""
         p = Softmax(self.axes)(x, *weights)
@@ -238,11 +228,6 @@ class Gibbs(RowsOp):
         """ā = h, x̄ = −Σh·softmax(x, w), h = power·ḡ·y; of x = a, x̄ = h − p·Σh at once."""
         a, x, *weights = inputs
         h = self.power * output_gradients[0] * outputs[0]
-        slope = self._slope(*inputs)
-        if slope is not None:
-            g, part = slope * output_gradients[0], Gibbs((), -1)
-            cotangents = [h, g * part(a, x, *weights), g * part(a, x)]
-            return [c if differentiable(y) else None for c, y in zip(cotangents, inputs, strict=True)]
         if x.term is a.term:
             # The parts of a and x nearly cancel where one entry has all the weight.
             cotangents = [None, LogSoftmaxPullback(self.axes)(h, self._entries(x, *weights))]
@@ -255,13 +240,6 @@ class Gibbs(RowsOp):
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         """ẏ = power·y·(ȧ − Σ p·ẋ − Σ eˣ·ẇ/Σ w·eˣ), p = softmax(x, w)."""
         (a, x, *weights), (ta, tx, *tw) = inputs, eval_points
-        slope = self._slope(*inputs)
-        if slope is not None:
-            part = Gibbs((), -1)
-            moves = [self.power * self(*inputs) * ta] if ta is not None else []
-            moves += [slope * self._sum(part(a, x, *weights) * tx)] if tx is not None else []
-            moves += [slope * self._sum(part(a, x) * tw[0])] if tw[0] is not None else []
-            return [total(moves)]
         p = Softmax(self.axes)(x, *weights)
         moves = []
         if ta is not None and tx is not None and a.term is x.term and ta.term is tx.term:
