@@ -21,12 +21,6 @@ def hyperbolic_sine_over_cosine(x):
     return np.sinh(x) / np.cosh(x), np.tanh(x)
 
 
-@relation(source="eˣ/(eˣ + e⁻ˣ) = σ(2x)")
-def exponential_over_cosh(x):
-    """An exponential over the mean of itself and its reciprocal is twice a logistic function."""
-    return np.exp(x) / np.cosh(x), 2 * expit(2 * x)
-
-
 @relation(source="(eˣ - 1)/(eˣ + 1) = tanh(x/2)")
 def expm1_times_logistic(x):
     """(eˣ - 1)/(eˣ + 1) is the hyperbolic tangent of one half."""

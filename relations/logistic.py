@@ -36,12 +36,6 @@ def argument_minus_softplus(x):
     return x - softplus(x), log_expit(x)
 
 
-@relation(source="log σ(x) = x + log σ(-x)")
-def argument_plus_log_logistic(x):
-    """An argument turns the log-logistic function of one tail into that of the other."""
-    return x + log_expit(-x), log_expit(x)
-
-
 @relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")
 def log_of_difference_of_logistics(x, y):
     """The log of the probability of an interval under a logistic distribution, for x > y."""

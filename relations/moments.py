@@ -8,7 +8,6 @@ from relgrad.ops import (
     log_prod,
     prod1pm1,
     prod_power,
-    xlogy,
 )
 from relgrad.relation import (
     maybe_nonpositive,
@@ -122,17 +121,6 @@ def size_of_product_over_axes(x, axis):
 def power_of_product_over_axes(x, y, axis):
     """A power of a product, without forming what overflows or underflows."""
     return np.prod(x, axis=axis, keepdims=True) ** y, prod_power(x, y, axis=axis, keepdims=True)
-
-
-@relation(source="functional equation of the logarithm; the density of a Dirichlet distribution")
-def log_of_product_of_powers(x, a, axis):
-    """The log of a product of powers is the sum of the logs, each a multiple of that of its base."""
-    power = np.power(x, a)
-    log = np.sum(xlogy(a, np.abs(x)), axis=axis, keepdims=True)
-    return (
-        log_prod(power, axis=axis, keepdims=True),
-        np.where(np.prod(np.sign(x) ** a, axis=axis, keepdims=True) >= 0, log, np.nan),
-    )
 
 
 @relation(source="1 - Π (1 - x): the noisy-or of Pearl 1988")

@@ -46,12 +46,6 @@ def number_over_its_size(x):
     return x / np.abs(x), np.where(x == 0, np.nan, np.sign(x))
 
 
-@relation(source="definition of the sign")
-def size_over_its_number(x):
-    """A size over its number is the number's sign, which has no slope; 0/0 is undefined."""
-    return np.abs(x) / x, np.where(x == 0, np.nan, np.sign(x))
-
-
 def _across_and_along(x, y, axis):
     """Return what a vector has across another, and along it, times the length of that."""
     across = np.linalg.norm(unit_pullback(x, y, axis=axis), axis=axis, keepdims=True)

@@ -23,7 +23,6 @@ from relgrad.relation import (
     log_probabilityo,
     nonnegative,
     relation,
-    same_shape,
     unlike_exponentials,
     varying_along,
     without_exponentials,
@@ -307,13 +306,3 @@ def softmax_pullback_of_log_softmax(z, p, axis):
 def log_softmax_pullback_of_shares(p, axis):
     """Of the shares themselves, nothing flows back through a log-softmax."""
     return log_softmax_pullback(p, p, axis=axis), p - p
-
-
-@relation(source="g - p·Σg/Σp, where Σg = Σp = 1")
-def log_softmax_pullback_of_softmax(x, y, axis):
-    """Two softmaxes both sum to one: their difference is what is left, and small where they are near."""
-    return (
-        log_softmax_pullback(softmax(x, axis=axis), softmax(y, axis=axis), axis=axis),
-        softmax(x, axis=axis) - softmax(y, axis=axis),
-        same_shape(x, y),
-    )

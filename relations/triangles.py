@@ -24,12 +24,6 @@ def root_of_difference_of_squares(x, y, z):
     return np.sqrt(power_difference(x, y, 2, z)), leg(x, y, z)
 
 
-@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
-def root_of_negated_difference_of_squares(x, y, z):
-    """The root of a difference of squares, however it is written, is a leg of a right triangle."""
-    return np.sqrt(-power_difference(x, y, 2, z)), leg(y, y + z, -z)
-
-
 @relation(source="Hamming, NMSE (1973), section 3.2")
 def hypotenuse_minus_other_leg(x, y, z):
     """A hypotenuse less a leg, from the other leg: the height of an arc."""

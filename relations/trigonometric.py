@@ -6,20 +6,13 @@ from relgrad.ops import (
     leg,
     versin,
 )
-from relgrad.relation import relation, unknown
+from relgrad.relation import relation
 
 
 @relation(source="NIST DLMF 4.21.27; Hamming, NMSE (1973), problem 3.4.1")
 def one_minus_cosine(x):
     """One less a cosine is a versine."""
     return 1 - np.cos(x), versin(x)
-
-
-@relation(source="Kepler's equation; 1 - y·cos x = (1 - y) + y·(1 - cos x)")
-def one_minus_multiple_of_cosine(x, y):
-    """One less a multiple of a cosine, both of which may be near one: a radius, and the slope of Kepler's equation."""
-    far = y * np.cos(x)
-    return 1 - y * np.cos(x), np.where(np.cos(x) > 0.5, (1 - y) + y * versin(x), 1 - far), unknown(y)
 
 
 @relation(source="NIST DLMF 4.21.12")

@@ -30,7 +30,7 @@ from relgrad.ops.extremes import Max, Min
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import maximum, minimum, where
-from relgrad.ops.structure import BroadcastTo, Expand, Squeeze, broadcast_like
+from relgrad.ops.structure import RESHAPES, BroadcastTo, Squeeze, broadcast_like
 from relgrad.support import LARGEST
 from relgrad.term import Term, kept
 from relgrad.trace.tracer import Tracer
@@ -115,7 +115,7 @@ def _applied(v: Term, *arrays: Any) -> Any:
 
 def _takes(v: Term) -> bool:
     """Whether a term takes entries of its first operand, at places that are known."""
-    moves = isinstance(v.op, (Expand, Squeeze, BroadcastTo)) or v.op.laws.selects
+    moves = isinstance(v.op, RESHAPES) or v.op.laws.selects
     return moves and all(map(is_constant, v.rands[1:]))
 
 

@@ -21,14 +21,14 @@ from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.ops.shaping import Rearrangement
-from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
+from relgrad.ops.structure import RESHAPES
 from relgrad.term import Term, kept
 from relgrad.types import ArrayType
 
 LARGEST = 1 << 16
 """Arrays of more entries than this are not followed entry by entry."""
 
-_MOVES = (Rearrangement, Concatenate, Expand, Squeeze, BroadcastTo)
+_MOVES = (Rearrangement, Concatenate, *RESHAPES)
 _SUMS = (Sum, MatMul, Einsum)
 
 

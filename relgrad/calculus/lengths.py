@@ -31,7 +31,7 @@ from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
-from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
+from relgrad.ops.structure import RESHAPES, Expand, Squeeze
 from relgrad.term import Term, is_term, kept, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import NONNEGATIVE, ArrayType
@@ -202,10 +202,6 @@ def _is_linear(t: Term) -> bool:
 def _moves_or_sums(t: Term) -> bool:
     """Whether an op is linear in some of its operands, as a whole, or puts them side by side."""
     return type(t.op) is Concatenate or (bool(t.op.laws.linear) and not t.op.elementwise)
-
-
-def _is_reshaped(t: Term) -> bool:
-    return type(t.op) in (Expand, Squeeze, BroadcastTo)
 
 
 def _bare(t: Term) -> Term:
@@ -501,6 +497,6 @@ def _value(body: Term, x: Term, at: float) -> Any:
 
 
 def _is_zero(t: Any) -> bool:
-    while _is_reshaped(t):
+    while isinstance(t.op, RESHAPES):
         (t,) = t.rands
     return is_zero(t)

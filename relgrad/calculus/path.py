@@ -61,6 +61,7 @@ from relgrad.interpret import interpret
 from relgrad.kernels.doubled.number import Doubled
 from relgrad.leaf import Input
 from relgrad.op import Constant, as_term
+from relgrad.ops.align import FLOATING
 from relgrad.ops.arithmetic import (
     absolute,
     add,
@@ -87,7 +88,7 @@ from relgrad.ops.reduction import Sum as Summed
 from relgrad.ops.rounding import floor_divide, remainder
 from relgrad.ops.selection import maximum, minimum, where
 from relgrad.ops.shaping import Rearrangement
-from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
+from relgrad.ops.structure import BroadcastLike
 from relgrad.term import Term, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, array_type
@@ -95,7 +96,7 @@ from relgrad.types import ArrayType, array_type
 SCALAR = array_type(np.float64)
 ROUNDED = 2.0**-51
 """The relative error of a function of a float."""
-_MOVES = (Rearrangement, Expand, Squeeze, BroadcastTo, BroadcastLike, Cast)
+_MOVES = (Rearrangement, *FLOATING, Cast)
 MANY = 500
 """So many series are made of one program, if not told otherwise."""
 STEEP = 12

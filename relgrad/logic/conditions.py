@@ -25,7 +25,7 @@ from relgrad.ops.arithmetic import negative as negative_of
 from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal
 from relgrad.ops.selection import where
-from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
+from relgrad.ops.structure import RESHAPES
 from relgrad.term import Term, is_term, kept
 from relgrad.types import ArrayType
 
@@ -154,7 +154,7 @@ def is_additive(t: Any) -> bool:
             return False
         if node.op in (add, subtract, negative_of) or _is_multiple(node):
             stack.extend(node.rands)
-        elif node.op.laws.selects or type(node.op) in (Expand, Squeeze, BroadcastTo):
+        elif node.op.laws.selects or isinstance(node.op, RESHAPES):
             stack.append(node.rands[0])
         elif node.rands and type(node.op) is not Anchor:
             return False
@@ -169,7 +169,7 @@ def _is_multiple(t: Term) -> bool:
 
 def whole_of(t: Term) -> Term:
     """x[i, None] → x: the array that a term repeats, or is entries of."""
-    while type(t.op) in (Expand, Squeeze, BroadcastTo) or t.op.laws.selects:
+    while isinstance(t.op, RESHAPES) or t.op.laws.selects:
         t = t.rands[0]
     return t
 

@@ -23,10 +23,9 @@ from relgrad.op import constant
 from relgrad.ops.arithmetic import absolute, hypot, negative
 from relgrad.ops.lengths import Norm, Unit
 from relgrad.ops.selection import where
-from relgrad.ops.structure import BroadcastTo, Expand, Squeeze, broadcast_to, expand, squeeze
+from relgrad.ops.structure import RESHAPES, broadcast_to, expand, squeeze
 from relgrad.term import Term, is_term
 
-_MOVES = (Expand, Squeeze, BroadcastTo)
 LARGEST = 1 << 16
 """Vectors with more entries altogether than this are not followed entry by entry."""
 ROW = 8
@@ -144,7 +143,7 @@ def _moves_of(t: Term) -> tuple[list[Term], Term]:
     the array.
     """
     moves: list[Term] = []
-    while len(t.rands) == 1 and (type(t.op) in _MOVES or t.op.laws.selects):
+    while len(t.rands) == 1 and (type(t.op) in RESHAPES or t.op.laws.selects):
         moves.append(t)
         t = t.rands[0]
     return moves, t

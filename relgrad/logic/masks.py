@@ -26,6 +26,7 @@ from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import spread
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, as_term, constant, is_zero
+from relgrad.ops.align import FLOATING
 from relgrad.ops.arithmetic import copysign, hypot, negative, sign, sqrt
 from relgrad.ops.casting import Cast, cast
 from relgrad.ops.comparison import logical_and, logical_not, logical_or, not_equal
@@ -33,12 +34,11 @@ from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
 from relgrad.ops.roots import hypot_excess
 from relgrad.ops.selection import where
-from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, broadcast_to
+from relgrad.ops.structure import BroadcastLike, BroadcastTo, broadcast_to
 from relgrad.term import Term, is_term, kept, operands_first, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, broadcast_shapes
 
-_MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike)
 _DEPTH = 3
 MANY = 64
 """Into a product that is written with more factors than this nothing is drawn: a view would not hold them."""
@@ -141,7 +141,7 @@ def _written(t: Term) -> list[tuple[Term, Number]]:
         node, e = stack.pop()
         exponents = (
             (1,)
-            if type(node.op) in _MOVES
+            if type(node.op) in FLOATING
             else node.op.as_product[1]
             if node.op.as_product is not None
             else ()
@@ -176,7 +176,7 @@ def _is_one(t: Any) -> bool:
 
 def _unmoved(t: Term) -> Term:
     """Return what is stretched to a term: elementwise ops drop the broadcasts of their operands."""
-    while type(t.op) in _MOVES:
+    while type(t.op) in FLOATING:
         t = t.rands[0]
     return t
 
@@ -371,7 +371,7 @@ def _has_mask(t: Any, depth: int) -> bool:
 
 
 def _moves_entries(t: Term) -> bool:
-    return type(t.op) in _MOVES or t.op.laws.selects
+    return type(t.op) in FLOATING or t.op.laws.selects
 
 
 def _body(t: Term) -> ProductView:

@@ -157,33 +157,9 @@ def _log(base: Any) -> _Log | None:
         return _Log(size, base)
     if type(base.op) is Prod:
         sizes = base if range_of(base).nonnegative else base.op.make_node(absolute(*base.rands))
-        return _of_row(base) or _Log(log(sizes), base)
+        return _Log(log(sizes), base)
     found = base.op.log_size(*map(Tracer, base.rands))
     return found and _Log(as_term(found[1]), base if found[0] is None else as_term(found[0]))
-
-
-def _of_row(t: Term) -> _Log | None:
-    """log|∏ k·Γ(x)| = Σ (log|k| + log|Γ(x)|), where the factors of a product over axes grow fast, and its sign."""
-    (inner,) = t.rands
-    view = product_of(inner)
-    logs = {b: _log(b) for b in view.factors}
-    if not any(logs.values()):
-        return None
-    calm = {b: e for b, e in view.factors.items() if logs[b] is None}
-    parts = [(sum_of(found.size), view.factors[b]) for b, found in logs.items() if found is not None]
-    if calm or abs(view.coefficient) != 1:
-        parts.append(
-            (sum_of(log(absolute(build_product(ProductView(view.coefficient, calm), t.type.dtype)))), 1)
-        )
-    signs = constant(-1.0 if view.coefficient < 0 else 1.0, t.type.dtype)
-    for base, found in logs.items():
-        e = view.factors[base]
-        if not range_of(base).nonnegative and (isinstance(e, Fraction) or e % 2):
-            signs = multiply(signs, sign(base if found is None else found.sign))
-    size, signs = (fitted(part, inner) for part in (build_sum(added(*parts), t.type.dtype), signs))
-    if size is None or signs is None:
-        return None
-    return _Log(Sum(t.op.axes).make_node(size), Prod(t.op.axes).make_node(signs))
 
 
 def product_logarithmo(x: Any, y: Any) -> Goal:

@@ -4,7 +4,6 @@
     e^a / Σ e^x                 both shifted by the largest exponent
     e^x·(a/S + b)               e^x·a/S + e^x·b, in which the quotient can be formed
     e^x·put(a/S, i)             put(e^x[i]·a/S, i)
-    (aᵀ/b)ᵀ                     a/bᵀ
 
 What stands in place of the sum never overflows, and its derivatives are those of softmaxes.
 """
@@ -22,7 +21,7 @@ from relgrad.logic.conditions import Goal, whole_of
 from relgrad.logic.goals import computedo
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.parts import dtype_of, without
-from relgrad.logic.rewrite import chain_of, pushed, raised, scopes, selected
+from relgrad.logic.rewrite import chain_of, raised, scopes
 from relgrad.logic.space import SINGLE
 from relgrad.logic.view import exponent_sum, product_of, sum_of, summand
 from relgrad.logscale.domain import (
@@ -35,42 +34,12 @@ from relgrad.logscale.domain import (
     mentions_exponential,
     reading,
 )
-from relgrad.logscale.selections import commutes, fits, selections_in
-from relgrad.op import Op, is_constant
+from relgrad.op import is_constant
 from relgrad.ops.exponential import exp
 from relgrad.ops.gather import ARRAY, AddAlong, Index, Scatter, TakeAlong
 from relgrad.ops.reduction import Sum
-from relgrad.ops.shaping import Transpose, inverse_order
 from relgrad.ops.softmax import Gibbs
-from relgrad.ops.structure import expand
 from relgrad.term import Term, is_term
-
-
-def turned_product(t: Term) -> tuple[Op, Term] | None:
-    """aᵀ/b → (a/bᵀ)ᵀ, b a row: a permutation of axes, and the product of which t is the transpose; None for most b."""
-    view = product_of(t)
-    order = next((b.op.order for b in view.factors if is_term(b) and type(b.op) is Transpose), None)
-    if order is None or len(view.factors) < 2 or t.type.ndim != len(order):
-        return None
-    back = Transpose(inverse_order(order))
-    factors: dict[Any, Any] = {}
-    for base, e in view.factors.items():
-        inner = _turned(base, back, len(order))
-        if inner is None:
-            return None
-        factors[inner] = factors.get(inner, 0) + e
-    product = build_product(ProductView(view.coefficient, factors), dtype_of(t))
-    return Transpose(order), product
-
-
-def _turned(base: Any, back: Transpose, rank: int) -> Any:
-    """aᵀ → a, a scalar → itself: a factor with its axes turned back, if that needs no transpose of its own."""
-    if not is_term(base) or all(n == 1 for n in base.type.shape) or is_constant(base):
-        return base if is_term(base) and base.type.size == 1 else None
-    lead = rank - base.type.ndim
-    turned = back.make_node(expand(base, tuple(range(-rank, lead - rank))) if lead else base)
-    return None if type(turned.op) is Transpose else turned
-
 
 Taken = tuple[ProductView, Any]
 """The rest of a product, and the term that takes the place of the factors that were taken."""
@@ -82,15 +51,10 @@ def normalized_product(t: Term) -> Any:
     """g·e^x/Σ e^x → g·softmax(x);    e^a/Σ e^x → gibbs(a, x): exponentials over a sum of them as one op; or None."""
     if not is_exponential(t):
         return None
-    turned = turned_product(t)
-    if turned is not None and (inner := normalized_product(turned[1])) is not None:
-        return fit(turned[0].make_node(inner), t)
     found = [(scope, below) for scope in scopes(product_of(t)) if (below := _denominators(scope.available))]
-    for take in (_share, _balanced, _selected, _inverse, _quotient, _constant_share):
+    for take in (_share, _balanced, _quotient, _constant_share):
         for scope, denominators in found:
             for denominator in denominators:
-                if (denominator[1] < 0) != (take is _inverse):
-                    continue
                 for left, new in take(scope.available, denominator):
                     if scope.uses_own(left):
                         own, inherited = scope.split(left)
@@ -107,15 +71,12 @@ def normalizedo(x: Any, y: Any) -> Goal:
 
 
 def _may_be_normalized(t: Term) -> bool:
-    """Whether a sum of exponentials is divided by, or stands beside an exponential: a/(1 + e^x): yes; a/b: no."""
+    """Whether a sum of exponentials is divided by: a/(1 + e^x): yes; a/b: no."""
     if not mentions_exponential(t):
         return False
-    if any(is_term(b) and type(b.op) is Transpose for b in product_of(t).factors):
-        return True
     for scope in scopes(product_of(t)):
-        factors = {b: e for b, e in scope.available.factors.items() if is_exponential(b)}
-        sums = [e for b, e in factors.items() if b.op is not exp]
-        if any(e < 0 for e in sums) or 0 < len(sums) < len(factors):
+        factors = scope.available.factors.items()
+        if any(e < 0 and is_exponential(b) and b.op is not exp for b, e in factors):
             return True
     return False
 
@@ -124,7 +85,7 @@ def _denominators(view: ProductView) -> list[Denominator]:
     """g/S² → (S, 2, Σ e^x): the sums of exponentials in a product, the powers they divide to, and their readings."""
     found = []
     for base, e in view.factors.items():
-        if is_exponential(base) and base.op is not exp and (e < 0 or _meets_inverse(base, view)):
+        if is_exponential(base) and base.op is not exp and e < 0:
             joined = joined_sum(base) if _is_sum(base) else _single(base)
             if joined is not None and not _stays(joined):
                 found.append((base, -e, joined))
@@ -138,15 +99,6 @@ def _stays(joined: Joined) -> bool:
     exponents = [p.exponent for p in joined.pieces if p.exponent is not None]
     bounded = len(exponents) < len(joined.pieces) and all(range_of(x).high <= 0 for x in exponents)
     return bounded and any(p.space != SINGLE for p in joined.pieces)
-
-
-def _meets_inverse(base: Term, view: ProductView) -> bool:
-    """Whether the inverse of an exponential in a sum stands beside the sum: e⁻ˣ·(1 + e^x): yes."""
-    outside = {b: e for b, e in view.factors.items() if is_term(b) and b.op is exp}
-    if not outside or not _is_sum(base):
-        return False
-    summands = sum_of(base.rands[0] if type(base.op) is Sum else base).terms
-    return any(product_of(part).factors.get(b, 0) * e < 0 for part in summands for b, e in outside.items())
 
 
 def _single(base: Term) -> Joined | None:
@@ -205,17 +157,6 @@ def _balanced(available: ProductView, denominator: Denominator) -> Iterator[Take
             yield multiplied((available, 1), (taken, -1)), joined.quotient(piece.exponent, q)
 
 
-def _inverse(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """(1 + e^x)·e⁻ˣ → (e^x/(1 + e^x))⁻¹: a sum over the exponential of a summand, once, or to a common fraction."""
-    base, k, joined = denominator
-    for piece in joined.pieces:
-        if piece.exponent is None:
-            continue
-        if q := _part_of(min(-_multiple(available, exp(piece.exponent)), -k), denominator):
-            taken = multiplied((product_of(exp(piece.exponent)), -q), (ProductView(1, {base: q}), 1))
-            yield multiplied((available, 1), (taken, -1)), joined.quotient(piece.exponent, -q)
-
-
 def _part_of(q: Number, denominator: Denominator) -> Number:
     """5/2 → 1, 1/2 → 1/2 or 0: how much of a common power is taken; a fraction only where a root is real."""
     base, k, _ = denominator
@@ -232,59 +173,6 @@ def _multiple(view: ProductView, t: Term) -> Number:
         return 0
     low, high = min(ratios), max(ratios)
     return low if low > 0 else high if high < 0 else 0
-
-
-def _selected(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """e^x[i]/Σ e^x = (e^x/Σ e^x)[i]: entries of a summand over the sum, as entries of the quotient."""
-    base, k, joined = denominator
-    selections = {s: None for b in available.factors if _is_selected(b) for s in selections_in(_inside(b))}
-    if not selections:
-        return
-    inward = [
-        (_pushed_inwards(b, e) if _is_selected(b) and b.op is not exp else ProductView(1, {b: 1}), e)
-        for b, e in available.factors.items()
-    ]
-    view = multiplied(*inward, (ProductView(available.coefficient, {}), 1))
-    for i, piece in enumerate(joined.pieces):
-        if piece.exponent is None:
-            continue
-        for selection in selections:
-            for form, term_of in _forms(piece, i, joined):
-                if not fits(selection, form.type.shape) or not commutes(selection, base):
-                    continue
-                if q := _part_of(min(_multiple(view, picked := pushed(selection, form)), k), denominator):
-                    taken = multiplied((product_of(picked), q), (ProductView(1, {base: 1}), -q))
-                    new = term_of(q)
-                    if new is not None and fits(selection, new.type.shape):
-                        yield multiplied((view, 1), (taken, -1)), selected(selection, new)
-
-
-def _pushed_inwards(b: Term, e: Number) -> ProductView:
-    """(x·y)[i] → x[i]·y[i]; √((−x)[i]), whose coefficient has no real root → itself: a selection of factors."""
-    view = product_of(pushed(*chain_of(b)))
-    return view if view.coefficient == 1 or e == int(e) else ProductView(1, {b: 1})
-
-
-def _forms(piece: Piece, i: int, joined: Joined) -> list[tuple[Term, Callable[[Number], Any]]]:
-    """w·e^x → w·e^x, its share;  e^x, its quotient: how a summand may stand above the sum, and what each becomes."""
-    plain = exp(piece.exponent)
-    if not piece.weight.factors and piece.weight.coefficient == 1:
-        return [(plain, lambda q: joined.share(i) if q == 1 else joined.quotient(piece.exponent, q))]
-    weighted = build_product(piece.factors._replace(coefficient=1), plain.type.dtype)
-    c = ProductView(piece.factors.coefficient, {})
-
-    def share(q: Number) -> Any:
-        return build_product(multiplied((product_of(joined.share(i)), 1), (c, -1))) if q == 1 else None
-
-    return [(weighted, share), (plain, lambda q: joined.quotient(piece.exponent, q))]
-
-
-def _is_selected(b: Any) -> bool:
-    return is_term(b) and is_exponential(b) and (b.op is exp or b.op.laws.selects)
-
-
-def _inside(b: Term) -> Any:
-    return b.rands[0] if b.op is exp else b
 
 
 def _quotient(available: ProductView, denominator: Denominator) -> Iterator[Taken]:

@@ -5,34 +5,19 @@ x[i]/Σ x = (x/Σ x)[i]
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from relgrad.logic.rewrite import Selection, chain_of
+from relgrad.logic.rewrite import Selection
 from relgrad.op import is_constant
 from relgrad.ops.gather import ARRAY, Index, TakeAlong
 from relgrad.ops.joining import Part
-from relgrad.term import Term, is_term
+from relgrad.term import Term
 
 LARGEST = 1 << 22
 """Arrays of more entries than this are not followed entry by entry."""
-DEEP = 6
-
-
-def selections_in(t: Any) -> Iterator[Selection]:
-    """x[0][1] + exp(y[2]) → [0][1], [1], [2]: the selections in a term, down through functions of single entries."""
-    stack = [(t, DEEP)]
-    while stack:
-        node, depth = stack.pop()
-        if not is_term(node):
-            continue
-        steps, _ = chain_of(node)
-        if steps:
-            yield from (steps[:n] for n in range(len(steps), 0, -1))
-        elif depth and node.op.elementwise:
-            stack.extend((rand, depth - 1) for rand in node.rands)
 
 
 def fits(selection: Selection, shape: Sequence[Any]) -> bool:

@@ -9,10 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, expand, without_leading
+from relgrad.ops.structure import (
+    RESHAPES,
+    BroadcastLike,
+    BroadcastTo,
+    Expand,
+    Squeeze,
+    expand,
+    without_leading,
+)
 from relgrad.types import broadcast_shapes
 
-FLOATING = (Expand, Squeeze, BroadcastTo, BroadcastLike)
+FLOATING = (*RESHAPES, BroadcastLike)
 """The ops on axes that alignment moves."""
 
 

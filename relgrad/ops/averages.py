@@ -41,9 +41,6 @@ class SumMinus(Reduced):
         (x, _), (dx, dy) = inputs, eval_points
         return [total([None if dx is None else self._sum(self.share(dx, x)), None if dy is None else -dy])]
 
-    def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
-        return self.R_op(inputs, increments)[0]
-
     def share(self, g: Any, x: Any) -> Any:
         """Return what of g an entry of x moves."""
         return g

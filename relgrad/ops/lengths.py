@@ -61,14 +61,6 @@ class Norm(_OfVectors, Reduction):
         (x,), (t,) = inputs, eval_points
         return [np.sum(t * self.slope(x), axis=self.axes, keepdims=True)]
 
-    def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
-        """‖x‖ − ‖y‖ = Σ d·(x + y)/(‖x‖ + ‖y‖), d = x − y."""
-        if type(self) is not Norm:
-            return None
-        (x,), (y,), (d,) = inputs, others, increments
-        size = self(x) + self(y)
-        return np.sum(d * ((x + y) / np.where(size == 0, 1.0, size)), axis=self.axes, keepdims=True)
-
     def under(self, conventions: Any) -> Op:
         return self if conventions.norm_at_zero == 0 else _Sloped(self, conventions.norm_at_zero)
 

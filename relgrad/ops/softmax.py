@@ -70,17 +70,6 @@ class LogSumExp(Reduced, _Weighted):
         moved = [(slope, t) for slope, t in zip(slopes, eval_points, strict=False) if t is not None]
         return [total([self._sum(slope(self.axes, *inputs) * t) for slope, t in moved])]
 
-    def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
-        """log Σ w·eˣ − log Σ w·eʸ = log Σ p·eᵈ = log1p(Σ p·expm1(d)), d = x − y, p = softmax(y, w)."""
-        if any(d is not None for d in increments[1:]):
-            return None
-        # log Σ w·eˣ − log Σ w·eʸ = log Σ p·eᵈ with the shares p of y, which add up to 1.
-        d, p = increments[0], _shares(self.axes, *others)
-        near = np.log1p(self._sum(p * np.expm1(np.clip(d, -1.0, 1.0))))
-        largest = np.max(np.abs(d), axis=self.axes, keepdims=True)
-        far = self(others[0] - self(*others) + d, *others[1:])
-        return np.where(largest < 1.0, near, far)
-
     def ball(self, *balls: Any) -> Any:
         out = self._ball_rows(lambda *rows: [_ball_logsumexp(*rows)] * len(rows[0]), *balls)
         return out[tuple(slice(0, 1) if a in self.axes else slice(None) for a in range(-out.ndim, 0))]
@@ -133,16 +122,6 @@ class Softmax(_Weighted):
         if len(inputs) > 1 and eval_points[1] is not None:
             parts.append(LogSoftmaxPullback(self.axes)(_over_weight(self.axes, *inputs) * eval_points[1], p))
         return [total(parts)]
-
-    def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
-        """p(x) − p(y) = ±max(p(x), p(y))·(1 − e^(−|l|)), l = d − (log Σ eˣ − log Σ eʸ) = log(p(x)/p(y))."""
-        change = LogSumExp(self.axes).increment(inputs, others, increments)
-        if change is None:
-            return None
-        log_ratio = increments[0] - change
-        return np.copysign(
-            np.where(log_ratio > 0, self(*inputs), self(*others)) * np.expm1(-np.abs(log_ratio)), log_ratio
-        )
 
     def ball(self, *balls: Any) -> Any:
         """w·eˣ/Σ w·eˣ, row by row, = softmax of balls."""
@@ -239,16 +218,6 @@ class Gibbs(RowsOp):
         positive = len(ranges) == 2 or ranges[2].nonnegative
         return Interval(0.0, np.inf, open_low=True) if positive else REAL
 
-    def _slope(self, a: Any, x: Any, *weights: Any) -> Any:
-        """∂(q^−power)/∂q = −power·q^(−power − 1), q = Σ w·eˣ / eᵃ:
-        the factor of the derivative of the inverse quotient q.
-
-        None where that is not the way: weights of any sign may add up to zero, and only then softmax has no value.
-        """
-        if not weights or self.power >= 0 or any(a.term.type.extent(k) != 1 for k in self.axes):
-            return None
-        return 1 if self.power == -1 else -self.power * Gibbs(self.axes, self.power + 1)(a, x, *weights)
-
     def _entries(self, x: Any, *weights: Any) -> Any:
         """Return how much each entry of x counts: Σ w·eˣ / Σ w·eˣ, the upper sum over the weights of one entry."""
         p = Softmax(self.axes)(x, *weights)
@@ -259,11 +228,6 @@ class Gibbs(RowsOp):
         """ā = h, x̄ = −Σh·softmax(x, w), h = power·ḡ·y; of x = a, x̄ = h − p·Σh at once."""
         a, x, *weights = inputs
         h = self.power * output_gradients[0] * outputs[0]
-        slope = self._slope(*inputs)
-        if slope is not None:
-            g, part = slope * output_gradients[0], Gibbs((), -1)
-            cotangents = [h, g * part(a, x, *weights), g * part(a, x)]
-            return [c if differentiable(y) else None for c, y in zip(cotangents, inputs, strict=True)]
         if x.term is a.term:
             # The parts of a and x nearly cancel where one entry has all the weight.
             cotangents = [None, LogSoftmaxPullback(self.axes)(h, self._entries(x, *weights))]
@@ -276,13 +240,6 @@ class Gibbs(RowsOp):
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         """ẏ = power·y·(ȧ − Σ p·ẋ − Σ eˣ·ẇ/Σ w·eˣ), p = softmax(x, w)."""
         (a, x, *weights), (ta, tx, *tw) = inputs, eval_points
-        slope = self._slope(*inputs)
-        if slope is not None:
-            part = Gibbs((), -1)
-            moves = [self.power * self(*inputs) * ta] if ta is not None else []
-            moves += [slope * self._sum(part(a, x, *weights) * tx)] if tx is not None else []
-            moves += [slope * self._sum(part(a, x) * tw[0])] if tw[0] is not None else []
-            return [total(moves)]
         p = Softmax(self.axes)(x, *weights)
         moves = []
         if ta is not None and tx is not None and a.term is x.term and ta.term is tx.term:

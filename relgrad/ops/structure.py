@@ -131,6 +131,10 @@ class BroadcastLike(Entries):
         return [output_gradients[0], None]
 
 
+RESHAPES = (Expand, Squeeze, BroadcastTo)
+"""The ops whose entries are those of their operand, as often, or repeated along axes."""
+
+
 def _like(x: Any, node: Any) -> Any:
     """Hand a term back the way the caller's operand came: wrapped or bare."""
     return x.family(node) if isinstance(x, Symbolic) else node

@@ -13,11 +13,11 @@ from relgrad.bounds import in_words, is_empty, meet, narrow, range_of
 from relgrad.errors import AssumptionError
 from relgrad.leaf import Anchor, Input, without_anchors
 from relgrad.op import is_constant
+from relgrad.ops.align import FLOATING
 from relgrad.ops.arithmetic import absolute, fabs, negative, subtract
 from relgrad.ops.comparison import bitwise_and, equal, greater, greater_equal, less, less_equal, logical_and
 from relgrad.ops.extremes import All_, Max, Min
 from relgrad.ops.selection import maximum, minimum
-from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
 from relgrad.term import Term, reachable, substitute, subterms, term
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, Interval
 
@@ -26,7 +26,7 @@ Facts = tuple[tuple[Term, Interval], ...]
 
 CURE = "assume comparisons, such as x > 0, np.abs(x) <= 1 or x < y; join several by `&`, or pass them as arguments"
 _JOINS = (logical_and, bitwise_and)
-_SAME_ENTRIES = (Anchor, Expand, Squeeze, BroadcastTo, BroadcastLike)
+_SAME_ENTRIES = (Anchor, *FLOATING)
 
 
 class Claim(NamedTuple):
