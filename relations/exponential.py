@@ -45,6 +45,15 @@ def difference_of_exponentials(x, y):
     return np.exp(x) - np.exp(y), exp_difference(x, y, x - y)
 
 
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
+def difference_quotient_of_exponential(x, y, z):
+    """The difference quotient of an exponential, from the larger of two."""
+    return (
+        exp_difference(x, y, z) / z,
+        np.where(z > 0, np.exp(y + z) * exprel_n(-z, 0), np.exp(y) * exprel_n(z, 0)),
+    )
+
+
 @relation(source="(eˣ - 1)/x with a scale")
 def relative_exponential_of_multiple(x, w):
     """(e^wx - 1)/x, continued to w at zero."""

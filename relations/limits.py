@@ -4,8 +4,10 @@ import numpy as np
 
 from relgrad.ops import (
     itakura_saito,
+    log1prel_n,
     log_difference,
     log_quotient,
+    logrel_n,
 )
 from relgrad.relation import additive, relation
 
@@ -14,6 +16,12 @@ from relgrad.relation import additive, relation
 def difference_of_logarithms(x, y):
     """The difference of two logarithms, from that of their arguments."""
     return np.log(x) - np.log(y), log_difference(x, y, x - y)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
+def relative_log1p(x):
+    """log(1 + x)/x, continued to one at zero."""
+    return np.log1p(x) / x, log1prel_n(x, 0)
 
 
 @relation(source="NIST DLMF 4.6.1")
@@ -32,3 +40,9 @@ def log_difference_minus_other_relative_distance(x, y, z):
 def log_of_quotient(x, y):
     """The log of a quotient, which rounds where the two are nearly equal, and leaves the floats before its log."""
     return np.log(x / y), log_quotient(x, y, x - y), additive(x, y)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
+def distance_from_one_over_log(x):
+    """(x - 1)/log(x), continued to one at one."""
+    return (x - 1) / np.log(x), 1 / logrel_n(x, 0)

@@ -5,8 +5,8 @@ import numpy as np
 from relgrad.ops import (
     erfc,
     erfcx,
-    exprel_n,
     log1mexp,
+    log1prel_n,
     log_cloglog,
     log_cosh,
     mills,
@@ -42,7 +42,7 @@ def log_of_softplus(x):
     """The log of a softplus, which underflows itself."""
     small = np.exp(np.minimum(x, 0))
     return np.log(softplus(x)), np.where(
-        x < 0, x - np.log(exprel_n(np.log1p(small), 0)), np.log(np.maximum(softplus(x), 0.5))
+        x < 0, x + np.log(log1prel_n(small, 0)), np.log(np.maximum(softplus(x), 0.5))
     )
 
 

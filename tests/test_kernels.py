@@ -145,6 +145,7 @@ SPECIAL = [
     ("mills_excess", [inf, -inf, nan, -1e200, 1e200], [inf, 0.0, nan, 1e-200, 1e200]),
     ("sinc_n", [inf, -inf, nan, 0.0], [0.0, 0.0, nan, 1.0]),
     ("exprel_n", [inf, -inf, nan, 0.0], [inf, 0.0, nan, 1.0]),
+    ("log1prel_n", [inf, -1.0, -2.0, nan, 0.0], [0.0, inf, nan, nan, 1.0]),
     ("erfcx_n", [inf, -inf, nan, 0.0], [0.0, inf, nan, 1.0]),
 ]
 
@@ -180,10 +181,15 @@ def _erfcx(n, v):
     return y[n]
 
 
+def _log1prel(n, v):
+    return (-1) ** n * mp.factorial(n) * mp.hyp2f1(n + 1, n + 1, n + 2, -v) / (n + 1)
+
+
 # name, exact, domain, and how large the function is near its zeros (None: it has none)
 FAMILIES = [
     ("sinc_n", lambda n, v: _fourier(n, n + 2, v) / (n + 1), lambda x: x, lambda n: 1 / (n + 1)),
     ("exprel_n", lambda n, v: mp.hyp1f1(n + 1, n + 2, v) / (n + 1), lambda x: x, None),
+    ("log1prel_n", _log1prel, lambda x: np.where(x < 0, -np.exp(-1 / abs(x)) if x.size else x, x), None),
     ("erfcx_n", _erfcx, lambda x: np.maximum(x, -8), None),
     ("digamma_n", mp.polygamma, lambda x: abs(x) + 1e-3, None),
 ]
@@ -214,6 +220,7 @@ def test_families_at_zero():
     for n in range(7):
         assert K.exprel_n(0.0, n) == 1 / (n + 1)
         assert K.sinc_n(0.0, n) == (0 if n % 2 else (-1) ** (n // 2) / (n + 1))
+        assert K.log1prel_n(0.0, n) == pytest.approx((-1) ** n * math.factorial(n) / (n + 1), rel=4e-15)
 
 
 @pytest.mark.parametrize("order", range(1, 6))

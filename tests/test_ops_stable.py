@@ -104,6 +104,7 @@ ROWS = [
     (E.entr, lambda v: -v * mp.log(v), POSITIVE, 1e-14),
     (F.exprel, _over(mp.expm1), NEAR, 1e-13),
     (F.sinc_n, _over(mp.sin), NEAR, 1e-13),
+    (F.log1prel_n, _over(mp.log1p), [v for v in NEAR if v > -1], 1e-13),
     (N.erf, mp.erf, NEAR, 1e-13),
     (N.erfc, mp.erfc, NEAR, 1e-13),
     (F.erfcx, lambda v: mp.exp(v * v) * mp.erfc(v), [-5.0, -0.2, 0.3, 1.4, 1.6, 9.0, 1e4], 1e-13),
@@ -149,7 +150,7 @@ def test_log_ndtr_in_the_far_tail():
     np.testing.assert_allclose(second, -1 + 1 / x / x, rtol=1e-15)
 
 
-@pytest.mark.parametrize("family", [F.SincN, F.ExprelN, F.ErfcxN, F.DigammaN])
+@pytest.mark.parametrize("family", [F.SincN, F.ExprelN, F.Log1prelN, F.ErfcxN, F.DigammaN])
 def test_families_are_closed_under_differentiation(family):
     x = np.array([0.5, 1.0, 3.0])
     t = leaf(x)
@@ -247,7 +248,7 @@ def test_scipy_ufuncs_and_kernels_are_traced(name, ufunc, dtype):
 
 def test_other_kernels_and_np_sinc_are_traced():
     x = leaf(np.array([0.5, 0.25]))
-    for name in ("softplus", "log_cosh", "bose", "mills", "mills_excess", "sinc_n"):
+    for name in ("softplus", "log_cosh", "bose", "mills", "mills_excess", "sinc_n", "log1prel_n"):
         assert getattr(K, name)(x).term.op.name == name
     assert K.sinc_n(x, 3).term.op == F.SincN(3) and K.sinc_n(x, order=3).term is F.sinc_n(x, 3).term
     assert K.log1pexp(x).term is K.softplus(x).term
@@ -266,7 +267,7 @@ def _ball_points(op):
 
 
 OPS = [*{v: 0 for m in (E, N, F) for v in vars(m).values() if isinstance(v, Elementwise)}] + [
-    f(n) for f in (F.SincN, F.ExprelN, F.ErfcxN, F.DigammaN) for n in (1, 2, 5)
+    f(n) for f in (F.SincN, F.ExprelN, F.Log1prelN, F.ErfcxN, F.DigammaN) for n in (1, 2, 5)
 ]
 
 

@@ -2,8 +2,9 @@
 
 Each is an integral of a smooth function over [0, 1], differentiated under the sign; so the n-th derivative
 obeys a two-term recurrence in n, which divides by x and is stable once |x| is about n, and near 0 a series
-with terms of one sign, or nearly so, takes over. Orders 0 to 6 are within 1e-14 of the largest value nearby, and
-relatively so away from zeros of the function. Computed in float64.
+with terms of one sign, or nearly so, takes over (Gauss-Legendre quadrature for log(1 + x)/x, whose series has
+radius 1). Orders 0 to 6 are within 1e-14 of the largest value nearby, and relatively so away from zeros of
+the function. Computed in float64.
 
 Source: for the recurrences, Leibniz' rule on x·f(x); N. J. Higham, "Accuracy and Stability of Numerical
 Algorithms", 2nd ed., section 1.14.1, for order 0 of the exponential one; NIST DLMF 13.2.39 (Kummer's
@@ -23,6 +24,8 @@ from relgrad.kernels.dispatch import arithmetic_kernel, floats, in_blocks, kerne
 
 __all__ = [
     "exprel_n",
+    "log1prel_n",
+    "logrel_n",
     "sinc_n",
 ]
 
@@ -138,3 +141,66 @@ def exprel_n(x: Any, order: int = 0) -> Any:
     if order == 0:  # eˣ overflows 7 units before its quotient by x does
         return _piecewise(x, 0, lambda x: np.abs(x) < 700, lambda x, n: _expm1_ratio(x), _exprel_outer)
     return _piecewise(x, order, lambda x: np.abs(x) < order + 2, _exprel_inner, _exprel_outer)
+
+
+@lru_cache
+def _gauss_legendre(points: int) -> list[tuple[float, float]]:
+    """Nodes and weights on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
+
+
+def _log1prel_inner(x: Any, order: int) -> Any:
+    """(−1)ⁿ·n!·∫₀¹ tⁿ/(1 + x·t)ⁿ⁺¹ dt by Gauss-Legendre quadrature."""
+    total = np.zeros_like(x)
+    for t, weight in _gauss_legendre(24 + order):
+        scale = 1 / (1 + x * t)
+        power = scale.copy()
+        for _ in range(order):
+            power *= scale
+            power *= t
+        total += weight * power
+    return (-1) ** order * factorial(order) * total
+
+
+def _log1prel_outer(x: Any, order: int) -> Any:
+    """G₀ = log(1 + x)/x, Gₙ = (n + 1)/n·((1 + x)·Gₙ₋₁ − 1)/x, and f⁽ⁿ⁾ = (−1)ⁿ·n!·Gₙ/((n + 1)·(1 + x)ⁿ)."""
+    # G = (n+1)(1+x)ⁿ ∫ tⁿ/(1+xt)ⁿ⁺¹ dt neither overflows nor vanishes, and its recurrence starts at order 0.
+    f = np.log1p(x) / x
+    for n in range(1, order + 1):
+        f = (n + 1) / n * (((1 + x) * f - 1) / x)
+    for n in range(1, order + 1):
+        f = f * -n / (1 + x)
+    f = f / (order + 1)
+    f = np.where(x == np.inf, 0, f)
+    return np.where(x == -1, (-1) ** order * np.inf, f)
+
+
+@kernel
+def log1prel_n(x: Any, order: int = 0) -> Any:
+    """The order-th derivative of log(1 + x)/x, (−1)ⁿ n! ∫₀¹ tⁿ/(1 + xt)ⁿ⁺¹ dt; quadrature for −½ < x < 4.
+
+    NaN for x < −1. Order 0 is the quotient itself everywhere but at 0.
+
+    >>> log1prel_n(np.array([0.0, 1e-17]), 1)
+    array([-0.5, -0.5])
+    """
+    if order == 0:
+        return _piecewise(x, 0, lambda x: x == 0, lambda x, n: np.ones_like(x), _log1prel_outer)
+    return _piecewise(x, order, lambda x: (x > -0.5) & (x < 4), _log1prel_inner, _log1prel_outer)
+
+
+def _log_ratio_outer(x: Any, order: int) -> Any:
+    """(log x·(x − 1)⁻¹)⁽ⁿ⁾ by Leibniz' rule."""
+    total = np.log(x) * (-1) ** order * factorial(order) / (x - 1) ** (order + 1)
+    for k in range(1, order + 1):
+        total += (-1) ** (order - 1) * factorial(order) / k / x**k / (x - 1) ** (order - k + 1)
+    return total
+
+
+@kernel
+def logrel_n(x: Any, order: int = 0) -> Any:
+    """The order-th derivative of log(x)/(x − 1), continued to one at one."""
+    return _piecewise(
+        x, order, lambda x: x >= 0.5, lambda x, order: log1prel_n(x - 1, order), _log_ratio_outer
+    )

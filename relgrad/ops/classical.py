@@ -24,7 +24,7 @@ from relgrad.ops.arithmetic import absolute, negative
 from relgrad.ops.casting import cast
 from relgrad.ops.differences import boxcox
 from relgrad.ops.elementwise import Elementwise
-from relgrad.ops.families import DigammaN, digamma, exprel
+from relgrad.ops.families import DigammaN, digamma, log1prel_n
 from relgrad.ops.special import betaln, gamma, gammaln
 from relgrad.ops.stable import xlog1py, xlogy
 from relgrad.term import Term
@@ -312,20 +312,14 @@ implements(_sp.cosm1)(lambda x: np.cos(x) - 1)
 implements(_sp.powm1)(lambda x, y: np.power(x, y) - 1)
 implements(_sp.boxcox)(lambda x, a: np.where(x < 0, np.nan, boxcox(x, a, x - 1)))
 implements(_sp.boxcox1p)(lambda x, a: np.where(x < -1, np.nan, boxcox(1 + x, a, x)))
-implements(_sp.inv_boxcox)(lambda y, a: np.exp(y * _relative_log1p(a * y)))
-implements(_sp.inv_boxcox1p)(lambda y, a: np.expm1(y * _relative_log1p(a * y)))
+implements(_sp.inv_boxcox)(lambda y, a: np.exp(y * log1prel_n(a * y, 0)))
+implements(_sp.inv_boxcox1p)(lambda y, a: np.expm1(y * log1prel_n(a * y, 0)))
 implements(_sp.poch)(lambda z, m: _sp.gamma(z + m) / _sp.gamma(z))
 implements(_sp.chdtr)(lambda v, x: gammainc(v / 2, x / 2))
 implements(_sp.chdtrc)(lambda v, x: gammaincc(v / 2, x / 2))
 implements(_sp.pdtr)(lambda k, m: np.where(k < 0, np.nan, gammaincc(np.floor(k) + 1, m)))
 implements(_sp.pdtrc)(lambda k, m: np.where(k < 0, np.nan, gammainc(np.floor(k) + 1, m)))
 implements(_sp.huber)(lambda d, r: np.where(d < 0, np.inf, _huber(d, np.abs(r))))
-
-
-def _relative_log1p(t: Any) -> Any:
-    """log(1 + t)/t = u/(eᵘ − 1), u = log(1 + t), which is 1 at 0; where t is large, the quotient as it is."""
-    large = np.where(t > 1, t, 1)
-    return np.where(t > 1, np.log1p(large) / large, 1 / exprel(np.log1p(np.minimum(t, 1))))
 
 
 def _huber(d: Any, size: Any) -> Any:
