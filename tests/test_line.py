@@ -955,6 +955,21 @@ def test_slopes_of_divided_differences_are_right_where_two_nodes_have_met():
     np.testing.assert_allclose(slope, math.exp(0.5) / 6, rtol=1e-9)
 
 
+@pytest.mark.parametrize("g", [np.arcsinh, lambda x: x - 3, lambda x: np.log(x - 5), lambda x: 1 / (7 - x)])
+def test_power_means_become_geometric_means_whatever_their_domains(g):
+    """(mean gᵃ)^(1/a) → e^(mean log g) as a → 0, though it may be near 1 where arguments are drawn, or NaN there."""
+
+    def mean(x, a):
+        return np.mean(g(x) ** a) ** (1 / a)
+
+    x = np.array([6.3, 6.7, 6.1])
+    value, slope = rg.value_and_grad(mean)(x, 0.0)
+    geometric = np.exp(np.mean(np.log(g(x))))
+    np.testing.assert_allclose(value, geometric, rtol=1e-14)
+    np.testing.assert_allclose(slope, geometric / 3 * rg.grad(lambda x: np.sum(np.log(g(x))))(x), rtol=1e-12)
+    np.testing.assert_allclose(rg.stabilize(mean)(x, 1e-9), geometric, rtol=1e-8)
+
+
 def test_small_directions_do_not_say_that_what_they_multiply_is_large():
     """The product of a Hessian with u is linear in u: x is near 0 however small u is."""
     g = rg.grad(lambda x: (np.log(1 + x) - x) / x**2)

@@ -760,7 +760,7 @@ def _followed(node: Term, rands: Sequence[Any]) -> Any | None:
     return np.asarray(op.compute(rands[0], *[t.op.value for t in node.rands[1:]]))
 
 
-RANGES = (0.5, 2.0), (0.1, 0.9), (-1.0, 1.0), (2.0, 5.0)
+RANGES = (0.5, 2.0), (0.1, 0.9), (-1.0, 1.0), (2.0, 5.0), (6.0, 9.0), (-2.0, -0.5)
 """Where arguments are drawn,"""
 SIDES = 1.0, -1.0
 """and from where a line is looked at, until a program is defined there."""
@@ -774,6 +774,8 @@ CLOSEST, CLOSE, FAR = 2.0**-34, 2.0**-20, 2.0**-10
 """Distances at which programs are tried,"""
 POINTS, BESIDE = 8, 1.7e-4
 """and at so many points beside each other, of all digits: rounding may be exact at those of few."""
+JUMP = 2.0**-9
+"""A value on a line that differs by more than so much of itself from a close one has jumped; that of √δ has not."""
 
 
 class Along(NamedTuple):
@@ -990,7 +992,7 @@ class _Trials:
     ) -> set[Term]:
         """f(y) ≠ f(y + δ) ≈ f(y + 1.5·δ): the programs that are others on a line, and vary little beside it."""
         values = self._values(line, at, on)
-        jumps = {x: ~_is_close(values[x], near[x]) for x in self.roots}
+        jumps = {x: ~_is_close(values[x], near[x], JUMP) for x in self.roots}
         if not any(map(np.any, jumps.values())):
             return set()
         once, twice = (self._values(line, at, _moved(on, line, side * d, 2)) for d in (FAR, 1.5 * FAR))
@@ -1061,9 +1063,9 @@ def _varies_little(on: Any, near: Any, once: Any, twice: Any) -> Any:
     return _is_close(once, twice) | (~np.isfinite(on) & linear)
 
 
-def _is_close(x: Any, y: Any) -> Any:
-    """Where |x − y| ≤ 0.02·|y|: 1 and 1.01: yes; 1 and 1.1: no."""
-    return np.abs(x - y) <= 0.02 * np.abs(y)
+def _is_close(x: Any, y: Any, part: float = 0.02) -> Any:
+    """Where |x − y| ≤ part·|y|: 1 and 1.01: yes; 1 and 1.1: no."""
+    return np.abs(x - y) <= part * np.abs(y)
 
 
 def _size(x: Any) -> float:
