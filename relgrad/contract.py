@@ -342,6 +342,8 @@ class Contract:
     """Of its operands, what is left of one, 1 − f(x), where that has a function of its own: σ(−x) of σ(x)."""
     reflected: Callable[..., Any] | None = None
     """The g with 1 − f(x, y, …) = g(1 − x, 1 − y, …) for real operands, which does not cancel: min of max."""
+    in_entries: Callable[..., Any] | None = None
+    """The same in sums and products of entries, where its derivatives lead on and on: x₀·x₁·… of Π x; None of many."""
     mirrored: Any = None
     """The comparison of exchanged operands: y > x of x < y."""
     solutions: Callable[[float], Interval] | None = None

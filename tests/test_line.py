@@ -970,6 +970,27 @@ def test_power_means_become_geometric_means_whatever_their_domains(g):
     np.testing.assert_allclose(rg.stabilize(mean)(x, 1e-9), geometric, rtol=1e-8)
 
 
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize(
+    "g",
+    [
+        np.prod,
+        lambda x: np.prod(1 / (2 * x)),
+        lambda x: np.prod(np.outer(x, 1 + x)[:, :2], axis=(0, 1)),
+        lambda x: np.sum(np.cumprod(np.sin(x))),
+        lambda x: np.linalg.det(np.outer(x, x**2) + np.diag(np.exp(x))),
+    ],
+)
+def test_second_differences_of_products_and_determinants_are_second_derivatives_at_no_distance(g, precise):
+    def second(x, h):
+        return (g(x + h) - 2 * g(x) + g(x - h)) / h**2
+
+    x = np.array([1.98, 1.71, 1.67])
+    truth = np.sum(rg.hessian(g)(x))
+    for h in (0.0, 1e-9):
+        np.testing.assert_allclose(rg.stabilize(second, precise=precise)(x, h), truth, rtol=1e-13)
+
+
 def test_small_directions_do_not_say_that_what_they_multiply_is_large():
     """The product of a Hessian with u is linear in u: x is near 0 however small u is."""
     g = rg.grad(lambda x: (np.log(1 + x) - x) / x**2)

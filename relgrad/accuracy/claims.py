@@ -469,6 +469,11 @@ def _reflected(a: Application, rng: np.random.Generator) -> Sides:
         yield 1 - a.op(*a.arrays), a.op.reflected(*less)
 
 
+def _in_entries(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.in_entries is not None and (found := a.op.in_entries(*a.arrays)) is not None:
+        yield a.op(*a.arrays), found
+
+
 LAWS: dict[str, Callable[[Application, np.random.Generator], Sides]] = {
     "commutative": _commutative,
     "associative": _associative,
@@ -483,6 +488,7 @@ LAWS: dict[str, Callable[[Application, np.random.Generator], Sides]] = {
     "odd or even": _parity,
     "left of one by its complement": _complement,
     "left of one by its reflection": _reflected,
+    "the same in entries": _in_entries,
 }
 
 CLAIMS: dict[str, Callable[[Application, np.random.Generator], Trial]] = {

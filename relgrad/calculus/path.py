@@ -379,6 +379,8 @@ class Path:
         chooses = op is where and node.type.dtype.kind == "f"  # of what need not have a series
         moves = chooses or not all(x.fixed for x in operands)
         found = self._in_ring(op, operands)
+        if found is None and op.in_entries is not None and moves:
+            found = self.as_written(op.in_entries, node, operands)
         if found is None and isinstance(op, Increment) and (meet or moves):
             how = (op,) if meet else ()
             found = self.as_written(_met if meet else op.meaning, node, operands, *how)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ from relgrad.types import TupleType, Type, array_type, broadcast_shapes
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
+LARGEST = 5
+"""Determinants of larger matrices are not written out."""
+
+
 class Det(Square):
     """det(a), ā = ȳ·C with the cofactors C = ∂det(a)/∂a, which singular matrices have too."""
 
@@ -34,6 +39,23 @@ class Det(Square):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         return [_inner(Cofactor()(inputs[0]), eval_points[0])]
+
+    def in_entries(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Σⱼ ±aᵢⱼ·(the minor without row i and column j), from the last rows up; None of large matrices."""
+        (a,) = operands
+        n = a.shape[-1]
+        if not 0 < n <= LARGEST:
+            return None
+        minors: dict[tuple[int, ...], Any] = {(j,): a[..., n - 1, j] for j in range(n)}
+        for size in range(2, n + 1):
+            minors = {
+                columns: sum(
+                    (-1) ** k * a[..., n - size, j] * minors[columns[:k] + columns[k + 1 :]]
+                    for k, j in enumerate(columns)
+                )
+                for columns in itertools.combinations(range(n), size)
+            }
+        return minors[tuple(range(n))]
 
     def log_size(self, *operands: Any) -> tuple[Any, Any]:
         return slogdet(*operands)

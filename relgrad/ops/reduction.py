@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -106,6 +107,17 @@ class Sum(Reduction):
         return np.sum(balls[0], axis=self.axes, keepdims=True)
 
 
+FACTORS = 64
+"""Products of more are not written out."""
+
+
+def running_products(x: Any, axis: int) -> list[Any]:
+    """[x₀, x₁, x₂] → [x₀, x₀·x₁, x₀·x₁·x₂]: the running products along an axis, each of extent 1."""
+    rest = (slice(None),) * (-1 - axis)
+    factors = [x[(..., slice(i, i + 1), *rest)] for i in range(x.shape[axis])]
+    return list(itertools.accumulate(factors, np.multiply))
+
+
 class Prod(Reduction):
     """∂(Π x)/∂xᵢ = Π_{j ≠ i} xⱼ, a product over axes; zeros do no harm to that."""
 
@@ -127,6 +139,15 @@ class Prod(Reduction):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         return [np.sum(eval_points[0] * ProdOthers(self.axes)(inputs[0]), axis=self.axes, keepdims=True)]
+
+    def in_entries(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Π x = x₀·x₁·…, along each axis in turn"""
+        (x,) = operands
+        if math.prod(x.shape[axis] for axis in self.axes) > FACTORS or 0 in x.shape:
+            return None
+        for axis in self.axes:
+            x = running_products(x, axis)[-1]
+        return x
 
     def ball(self, *balls: Any) -> Any:
         return np.prod(balls[0], axis=self.axes, keepdims=True)

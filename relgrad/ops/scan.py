@@ -20,7 +20,7 @@ from relgrad.ops.arguments import (
     require_ground,
 )
 from relgrad.ops.expression import Expression
-from relgrad.ops.reduction import Prod, Sum, cast_to
+from relgrad.ops.reduction import FACTORS, Prod, Sum, cast_to, running_products
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import Squeeze, squeeze
 from relgrad.term import Term, term
@@ -84,6 +84,12 @@ class CumProd(_Along):
         """1 − x₀…xₖ = u₀ + x₀·u₁ + … + x₀…xₖ₋₁·uₖ, where u = 1 − x"""
         (u,) = operands
         return np.cumsum(u * self._before(self(1.0 - u)), axis=self.axis)
+
+    def in_entries(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Running products, each by the one before it."""
+        (x,) = operands
+        written = 0 < x.shape[self.axis] <= FACTORS
+        return np.concatenate(running_products(x, self.axis), axis=self.axis) if written else None
 
     def _before(self, y: Any) -> Any:
         """Return yₖ₋₁, with 1 before the first."""
