@@ -78,3 +78,16 @@ def test_sizes_of_odd_functions_leave_what_they_leave_of_the_size():
     np.testing.assert_allclose(found, [2 * np.exp(-60), 2 * np.exp(-60), 1, np.nan], rtol=1e-15)
     given = rg.stabilize(lambda p: 1 - np.maximum(p, 0.2), precise=False).source(np.array([0.3]))
     assert "1.0 - np.maximum(p, 0.2)" in given
+
+
+def test_choices_may_be_nested_deeply():
+    def highest(z):
+        p = share(z)
+        largest = p[0]
+        for i in range(1, len(z)):
+            largest = np.maximum(largest, p[i])
+        return 1 - largest
+
+    z = np.linspace(-30.0, 30.0, 1100)
+    found = rg.stabilize(highest, precise=False, validate=False)(z)
+    np.testing.assert_allclose(found, np.exp(-30) / (1 + np.exp(-30)), rtol=1e-14)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -22,7 +22,7 @@ from relgrad.logic.view import SHARED, product_of, sum_of, summand, times
 from relgrad.op import as_term
 from relgrad.ops.arithmetic import absolute, fabs, negative, subtract
 from relgrad.ops.order import Places
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, kept
 from relgrad.trace.tracer import Tracer
 
 
@@ -30,9 +30,7 @@ def complement_of(t: Term) -> Term | None:
     """σ(x) → σ(−x);    max(σ(x), y)[i] → min(σ(−x), 1 − y)[i]: what a term leaves of one, without a subtraction of
     what is near it; None where neither its op nor an operand, of which it chooses entries, knows that.
     """
-    if "complement" not in t.cache:
-        t.cache["complement"] = _complement_of(t)
-    return t.cache["complement"]
+    return kept(t, "complement", _complement_of, _chosen)
 
 
 def _complement_of(t: Term) -> Term | None:
@@ -41,17 +39,21 @@ def _complement_of(t: Term) -> Term | None:
         return as_term(op.complement(*map(Tracer, t.rands)))
     if op in (absolute, fabs) and (of_size := _of_size(t.rands[0])) is not None:
         return complement_of(of_size)
-    reflected = op if op.laws.selects else op.reflected
-    if reflected is None or not t.ground:
-        return None
-    lefts = {x: left for x in t.rands if x.type.differentiable and (left := complement_of(x)) is not None}
+    lefts = {x: left for x in _chosen(t) if (left := x.cache["complement"]) is not None}
     if not lefts:
         return None
     operands = [
         _places(x, lefts) if not x.type.differentiable else lefts[x] if x in lefts else subtract(1.0, x)
         for x in t.rands
     ]
-    return as_term(reflected(*map(Tracer, operands)))
+    return as_term((op.reflected or op)(*map(Tracer, operands)))
+
+
+def _chosen(t: Term) -> Sequence[Term]:
+    """max(x, y)[i] → max(x, y);    where(c, x, y) → x, y: the real operands that a reflected op chooses entries of."""
+    op = t.op
+    chooses = op.complement is None and (op.laws.selects or op.reflected is not None) and t.ground
+    return [x for x in t.rands if x.type.differentiable] if chooses else ()
 
 
 def _of_size(t: Term) -> Term | None:
