@@ -259,6 +259,7 @@ WEIGHTED = [(LogSumExp((-1,)), 2), (Softmax((-1,)), 2), (Gibbs((-1,), 1), 3), (G
 SIZES = [(1,), (3,), (2, 1), (2, 3)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("op", "arity"), WEIGHTED, ids=str)
 @pytest.mark.parametrize("axes", [(-1,), (-2, -1)], ids=str)
 def test_weights_count_as_often_as_they_are_repeated(op, arity, axes):

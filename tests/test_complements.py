@@ -56,6 +56,7 @@ def test_what_chosen_shares_leave_of_one_does_not_cancel(name, precise):
     np.testing.assert_allclose(twice, -9 * truth, rtol=1e-14)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CHOICES)
 def test_slopes_of_logarithms_of_what_chosen_shares_leave(name):
     f = CHOICES[name]

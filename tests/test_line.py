@@ -419,6 +419,7 @@ PACKED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("gap", [0.0, 1e-9, -1e-6, 1e-4, 0.01])
 @pytest.mark.parametrize("form", PACKED)
 @pytest.mark.parametrize("name", OF_PARAMETERS)
@@ -830,6 +831,7 @@ CLUSTERS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_arguments_that_come_near_one_another_all_at_once(name: str):
     f = CLUSTERS[name]
