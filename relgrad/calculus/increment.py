@@ -28,17 +28,16 @@ from relgrad.errors import RelgradError
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
-from relgrad.logic.rewrite import chain_of, selected
+from relgrad.logic.rewrite import chain_of, pushed
 from relgrad.logic.theory import SUM
 from relgrad.logic.view import LIMIT, product_of, sum_of, width
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.differences import log_quotient
 from relgrad.ops.elementwise import Elementwise
-from relgrad.ops.exponential import log
 from relgrad.ops.increments import Difference, Telescope, difference_of
 from relgrad.ops.joining import Concatenate
-from relgrad.ops.structure import BroadcastTo, Expand, Squeeze, broadcast_to
+from relgrad.ops.structure import RESHAPES
 from relgrad.term import Term, is_term, reachable, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
@@ -98,7 +97,7 @@ def _incremented(t: Term) -> Term | None:
 def log_incremented(t: Term) -> Term | None:
     """log(f(x)/f(y)) → log_quotient(f(x), f(y), Δf(x, y, x − y)): of one program at two near points; or None."""
     view = product_of(t.rands[0])
-    if t.op is not log or not t.ground or view.coefficient != 1:
+    if not t.ground or view.coefficient != 1:
         return None
     x, y = ({b: e * sign for b, e in view.factors.items() if e * sign > 0} for sign in (1, -1))
     if not x or not y:
@@ -292,7 +291,7 @@ def _head(t: Term) -> Any:
 
     [0, x] and x[None] keep theirs, so that they meet [0, x + h] and (x + h)[None].
     """
-    moved = type(t.op) in (*_MOVES, Concatenate)
+    moved = isinstance(t.op, (*RESHAPES, Concatenate))
     return t.op if moved else None if is_datum(t) else _pushed(t).op
 
 
@@ -306,9 +305,6 @@ def is_datum(t: Term) -> bool:
     return _once(t, "datum", _is_datum)
 
 
-_MOVES = (Expand, Squeeze, BroadcastTo)
-
-
 def _pushed(t: Term) -> Term:
     """sin(x)[1:] → sin(x[1:]), kept on the term."""
     return _once(t, "pushed", _inside)
@@ -317,18 +313,14 @@ def _pushed(t: Term) -> Term:
 def _inside(t: Term) -> Term:
     """sin(x)[1:] → sin(x[1:]): a selection from a function of single entries as the function of a selection."""
     selection, inner = chain_of(t)
-    shape = inner.type.shape
-    if not selection or not inner.op.elementwise or not inner.rands or None in shape:
-        return t
-    whole = [x if x.type.shape in ((), shape) else broadcast_to(x, shape) for x in inner.rands]
-    return inner.op.make_node(*[selected(selection, x) if x.type.ndim else x for x in whole])
+    return pushed(selection, inner, inner.rands) if selection and inner.op.elementwise else t
 
 
 def _is_datum(t: Term) -> bool:
     """x, [0, x][k + 1] → True, x + y → False: whether each entry is one of an input or of a constant."""
     if not t.rands:
         return True
-    moves = t.op.laws.selects or type(t.op) in _MOVES
+    moves = t.op.laws.selects or isinstance(t.op, RESHAPES)
     return (moves or type(t.op) is Concatenate) and all(map(is_datum, t.rands[:1] if moves else t.rands))
 
 

@@ -714,7 +714,6 @@ def _is_real(t: Term) -> bool:
 
 
 @lru_cache(maxsize=512)
-@lru_cache(maxsize=512)
 def followed(body: Term, part: Part) -> Any | None:
     """x·Σ y, by x of two entries  ⟶  [1, 2];    put (x[0], x[1]) in reverse  ⟶  [2, 1];    Σ x  ⟶  None
 
@@ -879,14 +878,14 @@ def _branch_beside(body: Term, arguments: Sequence[Term], line: Line) -> tuple[T
     None where no choice depends on what moves, or where it is made otherwise at each distance, or entry; and where(y =
     1, f(x), g(x)), y near 1 → None: the branch depends on nothing that moves.
     """
-    moving = set(line.leaves)
-    for t in subterms(body):
-        if not moving.isdisjoint(t.rands):
-            moving.add(t)
-    choices = dict.fromkeys([t.rands[0] for t in subterms(body) if t.op is where and t.rands[0] in moving])
+    nodes = list(subterms(body))
+    moving = _moving(nodes, line.leaves)
+    choices = dict.fromkeys([t.rands[0] for t in nodes if t.op is where and t.rands[0] in moving])
+    if not choices:
+        return None
     follows = None if line.whole else followed(body, line.moved)
     taken: dict[Term, bool] = {}
-    for distance, seed in product((FAR, CLOSE) if choices else (), range(SAMPLES)):
+    for distance, seed in product((FAR, CLOSE), range(SAMPLES)):
         values = _moved(line.met(_drawn(arguments, RANGES[0], seed)), line, distance, seed)
         try:
             with np.errstate(all="ignore"):
@@ -905,8 +904,6 @@ def _branch_beside(body: Term, arguments: Sequence[Term], line: Line) -> tuple[T
         )
         if not alone:
             return None
-    if not choices:
-        return None
     (branch,) = substitute([body], {c: constant(np.full(c.type.shape, v)) for c, v in taken.items()})
     if not line.leaves.issubset(subterms(branch)):
         return None
@@ -1013,10 +1010,7 @@ class _Trials:
         leaves = _leaves(line)
         known = self._still.get((leaves, at))
         if known is None:
-            moving = set(leaves)
-            for t in self.nodes:
-                if not moving.isdisjoint(t.rands):
-                    moving.add(t)
+            moving = _moving(self.nodes, leaves)
             still = [t for t in self.nodes if t not in moving]
             order = [t for t in self.nodes if t in moving and t not in leaves]
             values = _computed(still, arguments)
@@ -1043,6 +1037,15 @@ class _Trials:
             if np.any(~(noise <= 2.0**-42 * np.abs(values[0]))) or np.all(values == values[0]):
                 found.add(root)
         return found
+
+
+def _moving(nodes: Iterable[Term], leaves: Iterable[Term]) -> set[Term]:
+    """[x, y, x > 0, sin(y)], x → x, x > 0: leaves, and the terms that read them, of terms in order."""
+    moving = set(leaves)
+    for t in nodes:
+        if not moving.isdisjoint(t.rands):
+            moving.add(t)
+    return moving
 
 
 def _leaves(line: Line) -> frozenset[Term]:

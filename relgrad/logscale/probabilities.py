@@ -30,7 +30,7 @@ from relgrad.ops.gather import FULL, Index
 from relgrad.ops.reduction import Sum
 from relgrad.ops.rounding import coarse
 from relgrad.ops.softmax import LogSoftmax, LogSumExp
-from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
+from relgrad.ops.structure import RESHAPES, Expand, Squeeze
 from relgrad.term import Term, is_term
 
 _MOVES = (Expand, Squeeze)
@@ -169,7 +169,7 @@ def _excess(w: Term, axes: tuple[int, ...]) -> Any:
     """(0.5, 0.5) → True, (0.1, 0.9000001) → 1e-7: Σ w − 1, True for nothing, None where w is not known to be a mean."""
     moves: list[Term] = []
     bare = w
-    while type(bare.op) in (*_MOVES, BroadcastTo):
+    while isinstance(bare.op, RESHAPES):
         moves.append(bare)
         bare = bare.rands[0]
     if type(bare.op) is Constant:

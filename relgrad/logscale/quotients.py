@@ -74,18 +74,21 @@ def _may_be_normalized(t: Term) -> bool:
     """Whether a sum of exponentials is divided by: a/(1 + e^x): yes; a/b: no."""
     if not mentions_exponential(t):
         return False
-    for scope in scopes(product_of(t)):
-        factors = scope.available.factors.items()
-        if any(e < 0 and is_exponential(b) and b.op is not exp for b, e in factors):
-            return True
-    return False
+    return any(
+        _is_divisor(b, e) for scope in scopes(product_of(t)) for b, e in scope.available.factors.items()
+    )
+
+
+def _is_divisor(b: Any, e: Number) -> bool:
+    """Whether a power of a factor divides by a sum of exponentials: (1 + e^x)⁻²: yes; e⁻ˣ, 1 + e^x: no."""
+    return e < 0 and is_exponential(b) and b.op is not exp
 
 
 def _denominators(view: ProductView) -> list[Denominator]:
     """g/S² → (S, 2, Σ e^x): the sums of exponentials in a product, the powers they divide to, and their readings."""
     found = []
     for base, e in view.factors.items():
-        if is_exponential(base) and base.op is not exp and e < 0:
+        if _is_divisor(base, e):
             joined = joined_sum(base) if _is_sum(base) else _single(base)
             if joined is not None and not _stays(joined):
                 found.append((base, -e, joined))
@@ -234,7 +237,7 @@ def _is_drawn(b: Any) -> bool:
 def _divides(t: Any) -> bool:
     """Whether a sum of exponentials divides a term, inside a scatter or not: a/(1 + e^x): yes; (1 + e^x)/a: no."""
     for base, e in product_of(t).factors.items():
-        if e < 0 and is_exponential(base) and base.op is not exp:
+        if _is_divisor(base, e):
             return True
         if e == 1 and type(base.op) in (Scatter, AddAlong) and _divides(base.rands[0]):
             return True

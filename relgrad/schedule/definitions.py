@@ -206,7 +206,3 @@ def _gains(old: Sensitivity, new: Sensitivity) -> bool:
         wrong = np.isfinite(old.values) & ~(np.abs(new.values - old.values) <= ALIKE * old.size)
     worse = new.bits > old.bits + LOST
     return not np.any(wrong | worse) and bool(np.any(old.bits >= new.bits + GAINED))
-
-
-def _is_real(t: Term) -> bool:
-    return t.type.differentiable
