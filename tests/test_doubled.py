@@ -27,7 +27,8 @@ from relgrad.compile.precise import Literal, as_written
 from relgrad.compile.precise import _word as word_of
 from relgrad.kernels import cancels, cancels_at, eft, leave_one_out_prod, rounded
 from relgrad.kernels.containers import parts
-from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided
+from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open
+from relgrad.kernels.doubled.products import sliced_product
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import Twin
 from relgrad.op import Constant
@@ -173,6 +174,50 @@ def test_sums_and_products_of_matrices_are_right_though_they_cancel(axis):
         assert abs(Fraction(float(value)) - truth) <= Fraction(float(bound)) + abs(truth) / 2**52
     product: Any = Doubled.of(x) @ Doubled.of(x.T)
     assert float(np.max(product.bound / np.abs(product.floats()))) < 1e-25
+
+
+def doubled(rng: np.random.Generator, shape: tuple[int, ...], spread: int, pairs: bool) -> Doubled:
+    x = rng.normal(size=shape) * 10.0 ** rng.integers(-spread, spread + 1, shape)
+    if not pairs:
+        return Doubled(np.round(x * 8))
+    high, low = eft.fast_two_sum(x, x * 2.0**-53 * rng.uniform(-1, 1, shape))
+    return Doubled(high, low, 2.0**-100 * np.abs(x))
+
+
+def fractions(x: Doubled) -> Any:
+    whole = np.vectorize(lambda a, b: Fraction(float(a)) + Fraction(float(b)), otypes=[object])
+    return whole(*x.parts[:2])
+
+
+@pytest.mark.parametrize("spread", [0, 3, 60])
+@pytest.mark.parametrize("pairs", list(product([False, True], repeat=2)))
+def test_products_by_slices_lie_within_their_bounds(spread, pairs):
+    for seed, shapes in enumerate(
+        [((3, 40), (40, 2)), ((2, 3, 5), (2, 5, 4)), ((1, 1), (1, 3)), ((2, 300), (300, 1))]
+    ):
+        rng = np.random.default_rng(seed)
+        a, b = [doubled(rng, s, spread, p) for s, p in zip(shapes, pairs, strict=True)]
+        got, want = sliced_product(a, b), fractions(a) @ fractions(b)
+        errors = np.abs(fractions(got) - want)
+        assert np.all(
+            errors <= np.vectorize(Fraction, otypes=[object])(np.broadcast_to(got.bound, got.shape))
+        )
+        if spread == 0:
+            assert np.median(got.bound / np.abs(got.hi)) < 1e-24
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [((40, 50), (50, 30)), ((3, 20, 30), (30, 20)), ((2, 1, 20, 30), (3, 30, 9)), ((9000,), (9000,))],
+)
+def test_entries_of_large_products_that_slices_leave_open_are_computed_by_themselves(shapes):
+    rng = np.random.default_rng(0)
+    a, b = [rng.normal(size=s) * 2.0 ** rng.integers(-300, 300, s) for s in shapes]
+    got: Any = Doubled(a) @ Doubled(b)
+    want = fractions(Doubled(a)) @ fractions(Doubled(b))
+    assert got.shape == np.shape(want)
+    assert not np.any(is_open(got))
+    assert np.array_equal(got.floats(), np.asarray(want, object).astype(float))
 
 
 def test_what_has_no_rule_is_not_believed():

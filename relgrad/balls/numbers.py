@@ -23,8 +23,7 @@ from relgrad.errors import RelgradError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels.containers import mapped, parts
 from relgrad.kernels.doubled import computed, given, rounded
-from relgrad.kernels.doubled.number import Doubled, Undecided
-from relgrad.kernels.doubled.precise import is_open
+from relgrad.kernels.doubled.number import Doubled, Undecided, is_open
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, lowered, share_rules
 from relgrad.leaf import Input

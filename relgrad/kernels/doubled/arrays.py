@@ -9,7 +9,8 @@ import numpy as np
 
 from relgrad.kernels import eft
 from relgrad.kernels.doubled.entries import multiply, pick, subtract
-from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, with_error
+from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open, with_error
+from relgrad.kernels.doubled.products import sliced_product
 from relgrad.kernels.numbers import (
     LARGEST,
     alike,
@@ -32,10 +33,21 @@ def _where(c: Any, x: Any, y: Any) -> Doubled:
 
 
 def _matmul(a: Doubled, b: Doubled) -> Doubled:
-    """(a·b)_ik = Σ_j a_ij·b_jk in pairs of floats; large products in floats, ± ∞."""
-    if a.size * b.shape[-1] > LARGEST:
-        return Doubled.lifted(np.matmul(a.floats(), b.floats()), ())
-    return entrywise_products(a, b, multiply, total)
+    """(a·b)_ik = Σ_j a_ij·b_jk in pairs of floats; of large matrices by slices, but for entries left open."""
+    if a.size * b.shape[-1] <= BLOCK:
+        return entrywise_products(a, b, multiply, total)
+    found = sliced_product(a, b)
+    *stack, row, column = np.nonzero(is_open(found))
+    if not 0 < len(row) * a.shape[-1] <= LARGEST:
+        return found
+    rows, columns = (
+        x.moved(lambda part: np.broadcast_to(part, (*found.shape[:-2], *part.shape[-2:]))[*stack, at])  # noqa: B023
+        for x, at in ((a, row), (b.moved(lambda part: np.swapaxes(part, -1, -2)), column))
+    )
+    parts = [np.array(part) for part in found.parts]
+    for part, better in zip(parts, total(multiply(rows, columns), axis=-1).parts, strict=True):
+        part[*stack, row, column] = better
+    return Doubled(*parts)
 
 
 @_rule(np.sum)

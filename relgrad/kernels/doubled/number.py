@@ -167,3 +167,11 @@ class Doubled(Numbers):
 def with_error(result: Pair, bound: Any, relative: float = ERROR) -> Doubled:
     """hi + lo ± (bound + ε·|hi| + TINY): a pair computed to a relative error ε besides the errors of its operands."""
     return Doubled(*result, bound + (relative * np.abs(result[0]) + TINY))
+
+
+def is_open(x: Any) -> Any:
+    """bound > ε·|hi|: where doubled numbers may be other floats than the nearest to them; 0 ± 10⁻³¹⁰ is 0."""
+    if not isinstance(x, Doubled):
+        return np.False_
+    floats = np.finfo(float)
+    return ~(x.bound <= np.where(x.hi == 0, floats.tiny, floats.eps * np.abs(x.hi)))

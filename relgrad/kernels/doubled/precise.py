@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.containers import mapped, paired, parts
-from relgrad.kernels.doubled.number import BLOCK, Doubled
+from relgrad.kernels.doubled.number import BLOCK, Doubled, is_open
 from relgrad.kernels.extended.retry import filled
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_nan, lowered
 from relgrad.kernels.watched import Inside
@@ -332,13 +332,6 @@ class _Again:
             for a, b in zip(decided, self._function(*args, **kwargs)[1], strict=True):
                 alike = alike & (lowered(a) == b)
         return found, alike
-
-
-def is_open(x: Any) -> Any:
-    """bound > ε·|hi|: where doubled numbers may be other floats than the nearest to them."""
-    if not isinstance(x, Doubled):
-        return np.False_
-    return ~(x.bound <= np.finfo(float).eps * np.abs(x.hi))
 
 
 def _fits(x: Any, shape: tuple[int, ...]) -> bool:
