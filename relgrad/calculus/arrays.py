@@ -31,6 +31,9 @@ Coefficient = tuple[Any, Any]
 """An array, and a bound of its error, beside that of doubled numbers; None stands for zero."""
 _NOTHING: Coefficient = 0.0, 0.0
 
+DEAR = 8
+"""A product of doubled numbers counts as so many of floats."""
+
 _left: ContextVar[list[int] | None] = ContextVar("left", default=None)
 
 
@@ -164,8 +167,8 @@ class _Arrays(Algebra):
             j = k - a.start - b.start - i
             if (x := ours[i]) is None or (y := theirs[j]) is None:
                 continue
-            spent += 1
             part = x[0] * y[0]
+            spent += DEAR if isinstance(part, Doubled) else 1
             (one, _), (other, rounded) = ours.size_at(i, x), theirs.size_at(j, y)
             # |x|·dy + dx·|y|, and the rounding of the product: 2ε·|x|·|y|.
             error = error + one * (y[1] if isinstance(part, Doubled) else rounded)
@@ -228,9 +231,9 @@ class Multilinear(Power):
         value: Any = None
         error: Any = 0.0
         for chosen in self._chosen(len(self.parts), k):
-            self.algebra.spend()
             sizes = [size(c[0]) for c in chosen]
             part = self.times(*[c[0] for c in chosen])
+            self.algebra.spend(DEAR if isinstance(part, Doubled) else 1)
             value = part if value is None else value + part
             if not isinstance(part, Doubled):
                 error = error + len(chosen) * EPS * self.times(*sizes)

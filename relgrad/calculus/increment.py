@@ -26,7 +26,7 @@ from relgrad.calculus.walk import Walk
 from relgrad.conventions import DEFAULT
 from relgrad.errors import RelgradError
 from relgrad.logic.build import build_product, build_sum, fit, fitted
-from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
+from relgrad.logic.group import Number, ProductView, SumView, added, either, multiplied
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.rewrite import chain_of, pushed
 from relgrad.logic.theory import SUM
@@ -158,13 +158,33 @@ class _Beside(NamedTuple):
 
 def _beside(view: SumView) -> Iterator[_Beside]:
     """a·f(x) − (a + b)·f(y) → the two, with a as the shared factor: f(x) is as f(y), and opposite."""
-    for among in view.terms.items():
-        for sums, lower in _spread(among[0]):
-            for shared, alone in product(sums.terms.items(), view.terms.items()):
-                upper = multiplied((product_of(alone[0]), 1), (product_of(shared[0]), -1))
-                opposite = alone[1] * upper.coefficient == -among[1] * shared[1] * lower.coefficient
-                if alone[0] is not among[0] and opposite and _likeness(upper) == _likeness(lower):
-                    yield _Beside(alone, among, sums, shared, upper, lower)
+    whole = [(part, k, product_of(part)) for part, k in view.terms.items()]
+    known = [(part, k, found, abs(k * found.coefficient), _heads(found)) for part, k, found in whole]
+    for among, n in view.terms.items():
+        for sums, lower in _spread(among):
+            likeness = _likeness(lower)
+            for u, c in sums.terms.items():
+                shared = product_of(u)
+                scale, heads = n * c * lower.coefficient, _heads(shared)
+                size = abs(scale * shared.coefficient)
+                for part, k, found, amount, own in known:
+                    if part is among or amount != size or not _differ_in(likeness, own, heads):
+                        continue
+                    upper = multiplied((found, 1), (shared, -1))
+                    if k * upper.coefficient == -scale and _likeness(upper) == likeness:
+                        yield _Beside((part, k), (among, n), sums, (u, c), upper, lower)
+
+
+def _heads(view: ProductView) -> dict[Any, Any]:
+    """sin(x)·y → {sin(x): sin, y: None}: the head of each factor, a sum known by its negative as well."""
+    return {either(b): _head(b) for b in view.factors}
+
+
+def _differ_in(likeness: Any, one: dict[Any, Any], other: dict[Any, Any]) -> bool:
+    """{sin}, sin(x)·y, y → True: whether all that one of two products has, and the other has not, is of some heads."""
+    return all(
+        head in likeness for a, b in ((one, other), (other, one)) for name, head in a.items() if name not in b
+    )
 
 
 def _spread(part: Any) -> Iterator[tuple[SumView, ProductView]]:

@@ -81,8 +81,8 @@ GOOD = 2.0**-20
 LARGEST = 400
 ENTRIES = 1 << 12
 """Programs of more ops, and of larger arrays, are left as they are."""
-WORK = 100_000
-"""So many steps are taken to find the series of a program along all of its lines."""
+WORK, MORE_WORK = 40_000, 60_000
+"""So many steps are taken to find the series of a program along all of its lines, and then in clusters."""
 LESS = 14_000
 """So many are taken along one of them, where the program as written has none there."""
 EVALUATIONS = 20_000
@@ -799,7 +799,7 @@ def along_lines(
     search = _Search(roots, written, _Trials(real, nodes))
     with bounded(WORK):
         search.along(lines(nodes))
-    with bounded(WORK // 2):
+    with bounded(MORE_WORK):
         search.along(_clusters(search.read(nodes), search.pairs))
     return search.new, search.found
 

@@ -76,11 +76,11 @@ def key_of(t: Any) -> Any:
 def product_key(factors: dict[Any, Number]) -> Key:
     """Return the key of a product of several factors, whatever their order: (x − y)²·z and z·(y − x)² are one."""
     return interned(
-        ("product", frozenset((_either(b) if e % 2 == 0 else key_of(b), e) for b, e in factors.items()))
+        ("product", frozenset((either(b) if e % 2 == 0 else key_of(b), e) for b, e in factors.items()))
     )
 
 
-def _either(t: Any) -> Any:
+def either(t: Any) -> Any:
     """Return what a sum and its negative are both known by, and anything else by itself."""
     other = t.cache.get("opposite") if type(t) is Term else None
     return key_of(t) if other is None else frozenset((key_of(t), other))

@@ -54,9 +54,13 @@ class Scope(NamedTuple):
     def available(self) -> ProductView:
         return multiplied((self.own, 1), (ProductView(1, self.inherited), 1)) if self.inherited else self.own
 
-    def uses_own(self, rest: ProductView) -> bool:
-        """Whether a match that left `rest` took any of the scope's own factors."""
-        return not self.inherited or any(rest.factors.get(b, 0) != e for b, e in self.own.factors.items())
+    def is_met(self, rest: ProductView) -> bool:
+        """Whether a match that left `rest` took of both, the scope's own factors and those drawn in, if there are any.
+
+        With own factors alone it is one inside the contraction, which is a place by itself.
+        """
+        parts = (self.own.factors, self.inherited) if self.inherited else ()
+        return all(any(rest.factors.get(b, 0) != e for b, e in part.items()) for part in parts)
 
     def split(self, rest: ProductView) -> tuple[ProductView, dict[Any, Number]]:
         """b·a, inherited {a} → b, {a: 1}: the rest of a match as the scope's own factors, and those outside."""
@@ -90,6 +94,8 @@ def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iter
                 for b, k in others.factors.items()
                 if amount == 1 and b is not base and stands_outside(b, axes, base.rands[position])
             }
+            if not movable:
+                continue
             for inner in _scopes(product_of(base.rands[position]), movable, depth - 1):
                 around = _around(inner, base, amount, position, others, movable)
                 yield Scope(inner.own, inner.inherited, around)
@@ -572,7 +578,7 @@ def _rewrite_product(
             subject = available if power == 1 else to_the(available, 1 / Fraction(power))
             for state, rest in match_parts(PRODUCTS, pattern, subject, s, extend=True, dtype=dtype_of(t)):
                 unused = rest if power == 1 else left_over(available.coefficient, rest, power)
-                if unused is None or not scope.uses_own(unused) or not is_real(available, rest, power):
+                if unused is None or not scope.is_met(unused) or not is_real(available, rest, power):
                     continue
                 if not adds_no_zero(available, unused):
                     continue

@@ -87,7 +87,7 @@ def scaled_product(t: Term) -> Any:
         if found is None:
             continue
         rest, weights, exponent = found
-        if not scope.uses_own(rest):
+        if not scope.is_met(rest):
             continue
         own, inherited = scope.split(rest)
         dtype = dtype_of(t)

@@ -56,7 +56,7 @@ def normalized_product(t: Term) -> Any:
         for scope, denominators in found:
             for denominator in denominators:
                 for left, new in take(scope.available, denominator):
-                    if scope.uses_own(left):
+                    if scope.is_met(left):
                         own, inherited = scope.split(left)
                         view = scope.rebuild(multiplied((own, 1), (product_of(new), 1)), inherited)
                         result = None if view is None else fitted(build_product(view, dtype_of(t)), t)

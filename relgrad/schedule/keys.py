@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from relgrad.logic.theory import BAG, shared_theories
+from relgrad.logic.theory import BAG, is_contraction, shared_theories
 from relgrad.logic.view import LIMIT, is_open, product_of, width
 from relgrad.ops.arithmetic import power, sqrt
 from relgrad.ops.structure import BroadcastLike, BroadcastTo
@@ -28,7 +28,7 @@ SPREADS = BroadcastTo, BroadcastLike
 
 def operand_keys(t: Term, within: int = 0) -> list[Key]:
     """x·(y·z) → [x, (y·z, PRODUCT)]: the operands, each with the theories under which it is part of what t is."""
-    if not within and type(t.op) in SPREADS:
+    if (not within and type(t.op) in SPREADS) or is_contraction(t):
         return list(t.rands)
     keys: list[Key] = []
     for rand in t.rands:
