@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.bounds import range_of
-from relgrad.dependence import dependent
+from relgrad.dependence import depends
 from relgrad.leaf import Anchor
 from relgrad.op import Constant, as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide, float_power, multiply, negative, power, reciprocal, subtract
@@ -122,7 +122,7 @@ def _takes(v: Term) -> bool:
 def _may_be_infinite(g: Term, v: Term) -> bool:
     """Whether a term divides by what depends on a value's operands and may be 0."""
     divisors = kept(g, "vanishing divisors", _vanishing_divisors)
-    return bool(divisors) and not divisors.isdisjoint(dependent(list(divisors), v.rands))
+    return depends(divisors, v.rands)
 
 
 def _vanishing_divisors(t: Term) -> frozenset[Term]:

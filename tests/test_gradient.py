@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import relgrad as rg
-from relgrad.dependence import dependent
+from relgrad.dependence import dependent, depends
 from relgrad.gradient import Gradient, Pullback, Tangents, gradient, is_implicit, ones_like, pushforward
 from relgrad.interpret import interpret
 from relgrad.leaf import Anchor
@@ -329,6 +330,15 @@ def test_each_value_is_expanded_once_and_after_all_that_uses_it() -> None:
     place = {v: i for i, v in enumerate(order)}
     for v in order:
         assert all(place[v] < place[rand] for rand in v.rands if rand in place)
+
+
+def test_what_depends_on_what_is_found_from_either_end() -> None:
+    x, y = rg.symbol("x", (3,)), rg.symbol("y", (3,))
+    t = as_term(np.where(x > 0, np.sum(np.exp(x) * y), np.zeros_like(y)) / np.shape(x)[0])
+    nodes = list(subterms(t))
+    for source, root in product(nodes, repeat=2):
+        assert depends([root], [source]) == (root in dependent([root], [source]))
+    assert depends([x.term, t], [y.term]) and not depends([], [x.term])
 
 
 def test_what_does_not_depend_on_the_argument_is_not_visited() -> None:

@@ -349,5 +349,5 @@ def _mended(x: Any, better: Any, alike: Any) -> Any:
     # The result is none, or off by more than the doubled one, rounded, can be.
     floats = better.floats()
     sure = np.abs(floats - x) > 2.0 * better.bound + np.finfo(x.dtype).eps * np.abs(floats)
-    sure |= np.isnan(x) & (better.bound <= np.abs(floats))
+    sure |= np.isnan(x) & ((better.bound <= np.abs(floats)) | ~is_open(better))
     return np.where(sure & alike, floats, x).astype(x.dtype)[()]
