@@ -147,9 +147,9 @@ def turns(op: Any) -> bool:
 
 
 def directions(t: Term) -> tuple[Direction, ...]:
-    """2*unit(x)[0] - 3*unit(x)[2] ⟶ unit(x)
+    """2*unit(x)[0] - 3*unit(x)[2] ⟶ unit(x);    unit(x) + unit(y) ⟶ none
 
-    The directions that a term is a sum of multiples of, entry by entry or through linear ops.
+    The directions that all summands of a term are multiples of, entry by entry or through linear ops.
     """
     if (found := t.cache.get("directions")) is not None:
         return found
@@ -165,8 +165,10 @@ def directions(t: Term) -> tuple[Direction, ...]:
         if missing:
             stack += missing
             continue
-        every = [own] if own else [d for rand in below for d in rand.cache["directions"]]
-        node.cache["directions"] = tuple({d.term: d for d in every}.values())
+        held = [rand.cache["directions"] for rand in below if not _is_zero(rand)]
+        if held and (node.op.as_sum or type(node.op) is Concatenate):
+            held = [[d for d in held[0] if all(d in others for others in held[1:])]]
+        node.cache["directions"] = (own,) if own else tuple(dict.fromkeys(d for some in held for d in some))
         stack.pop()
     return t.cache["directions"]
 
@@ -241,8 +243,12 @@ class _OfLength(Walk):
         return t.cache[self._key]
 
     def every(self, parts: Sequence[Term]) -> list[Term] | None:
-        new = [part if _is_zero(part) else self(part) for part in parts]
-        return None if None in new else [x for x in new if x is not None]
+        new: list[Term] = []
+        for part in parts:
+            if (found := part if _is_zero(part) else self(part)) is None:
+                return None
+            new.append(found)
+        return new
 
     def _linear(self, t: Term, length: Term) -> Term | None:
         """L(t) → L(f(t));    concatenate(a, b) → concatenate(f(a), f(b)): None where the length does not cross L."""
