@@ -233,7 +233,7 @@ class Multilinear(Power):
         for chosen in self._chosen(len(self.parts), k):
             sizes = [size(c[0]) for c in chosen]
             part = self.times(*[c[0] for c in chosen])
-            self.algebra.spend(DEAR if isinstance(part, Doubled) else 1)
+            self.algebra.spend(len(chosen) * (DEAR if isinstance(part, Doubled) else 1))
             value = part if value is None else value + part
             if not isinstance(part, Doubled):
                 error = error + len(chosen) * EPS * self.times(*sizes)
