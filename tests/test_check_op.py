@@ -235,6 +235,7 @@ SPECIAL = {"cholesky", "eigh"}
 OURS = [op for op in known_ops() if op.ground and op.name not in DEPENDENT | SPECIAL]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("op", OURS[::8], ids=str)
 def test_our_own_ops_are_not_refuted(op):
     found = rg.check(op)
@@ -259,7 +260,7 @@ WEIGHTED = [(LogSumExp((-1,)), 2), (Softmax((-1,)), 2), (Gibbs((-1,), 1), 3), (G
 SIZES = [(1,), (3,), (2, 1), (2, 3)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("op", "arity"), WEIGHTED, ids=str)
 @pytest.mark.parametrize("axes", [(-1,), (-2, -1)], ids=str)
 def test_weights_count_as_often_as_they_are_repeated(op, arity, axes):

@@ -216,6 +216,7 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("family", [chain, pytest.param(shared, marks=pytest.mark.slow)])
 def test_work_grows_with_the_number_of_operations(family: Any, transform: str) -> None:

@@ -54,7 +54,7 @@ ENDLESS = [holds_itself, adds_nothing, adds_zero_times, adds_one_less_one, wraps
 GROWING = [pytest.param(row, marks=pytest.mark.slow) for row in (doubles_apart, halves)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("row", [*ENDLESS, *GROWING], ids=lambda row: row.__name__)
 @pytest.mark.parametrize("base", [rg.Library([]), rg.LIBRARY], ids=["alone", "among others"])
 def test_a_row_that_applies_to_its_own_result_ends_in_a_right_program(row, base):
@@ -211,6 +211,7 @@ def test_doublings_are_no_work(name, doublings):
 HARDER = [pytest.param(name, marks=pytest.mark.slow) for name in ("sin*cos + x", "x*x + x")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["e/(1 + e)", "softmax", *HARDER])
 def test_work_is_near_linear_in_the_graph(name):
     def work(n: int) -> int:

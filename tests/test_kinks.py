@@ -263,6 +263,7 @@ def test_derivations_are_replayed(name: str, strategy: str) -> None:
         assert replay(derivation).after == derivation.after
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize(
     "fun",

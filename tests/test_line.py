@@ -419,7 +419,7 @@ PACKED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("gap", [0.0, 1e-9, -1e-6, 1e-4, 0.01])
 @pytest.mark.parametrize("form", PACKED)
 @pytest.mark.parametrize("name", OF_PARAMETERS)

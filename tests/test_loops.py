@@ -211,6 +211,23 @@ def normed(n: int) -> Callable[..., Any]:
     return f
 
 
+def mixture(n: int) -> Callable[..., Any]:
+    """Expectation and maximisation on arrays: each sum over points is part of many products."""
+    x = np.linspace(-2.0, 3.0, 9) ** 3 / 9
+
+    def f(z: Any) -> Any:
+        mu, s, w = z[:2], np.exp(z[2] * np.ones(2)), np.ones(2) / 2
+        for _ in range(n):
+            p = w * np.exp(-0.5 * ((x[:, None] - mu) / s) ** 2) / s
+            r = p / p.sum(1, keepdims=True)
+            count = r.sum(0)
+            mu = (r * x[:, None]).sum(0) / count
+            s, w = np.sqrt((r * (x[:, None] - mu) ** 2).sum(0) / count), count / 9
+        return np.sum(np.log((w * np.exp(-0.5 * ((x[:, None] - mu) / s) ** 2) / s).sum(1)))
+
+    return f
+
+
 RECURRENCES: dict[str, Callable[[Any, Any], Any]] = {
     "sum": lambda a, b: a + b,
     "product": lambda a, b: -(a * b),
@@ -247,7 +264,8 @@ def test_recurrences_of_second_order_are_not_written_out(name: str) -> None:
     np.testing.assert_allclose(rg.grad(f)(x), rg.grad(f, strategy="naive")(x), rtol=1e-6)
 
 
-@pytest.mark.parametrize("make", [haplotypes, rational, decaying, normed])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("make", [mixture, rational, haplotypes, decaying, normed])
 def test_twice_the_rounds_are_twice_the_steps(make: Callable[[int], Callable[..., Any]]) -> None:
     z = np.array([0.3, 0.8, -0.2])
     of = {n: rg.grad(make(n)) for n in (3, 6, 12)}

@@ -89,7 +89,7 @@ def test_values_are_nan_where_those_of_numpy_are(name: str) -> None:
             np.testing.assert_allclose(made(x), f(x), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_derivatives_are_nan_where_the_chain_rule_as_written_is(name: str) -> None:
     f = PROGRAMS[name]

@@ -112,7 +112,7 @@ FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("matrix", ["1", "turned"])
 def test_all_derivatives_are_those_of_the_same_function_without_factors(matrix, form):

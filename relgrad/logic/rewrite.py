@@ -71,12 +71,12 @@ class Scope(NamedTuple):
 
 
 def scopes(view: ProductView) -> Iterator[Scope]:
-    """x·Σ(y·z) → x·Σ(y·z) itself, and y·z, with x where it is constant along the axes: the insides of contractions."""
+    """x·Σ(y·z) → x·Σ(y·z) itself, and y·z with x, if that is constant along the axes: insides that others may enter."""
     return _scopes(view, {}, 3)
 
 
 def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iterator[Scope]:
-    """a·Σ b·x → a·Σ b·x, then b·x with a: a product, and the insides of the linear contractions in it, to a depth."""
+    """a·Σ b·x → a·Σ b·x, then b·x with a: a product, and the insides of linear ops that factors enter, to a depth."""
     yield Scope(view, inherited, lambda own, outside: multiplied((own, 1), (ProductView(1, outside), 1)))
     if not depth or len(view.factors) > LIMIT:
         return

@@ -27,13 +27,16 @@ SPREADS = BroadcastTo, BroadcastLike
 
 
 def operand_keys(t: Term, within: int = 0) -> list[Key]:
-    """x·(y·z) → [x, (y·z, PRODUCT)]: the operands, each with the theories under which it is part of what t is."""
+    """x·(y·z) → [x, (y·z, PRODUCT)]: the operands, each with the theories under which it is part of what t is.
+
+    Σ y·z → [y·z]: a contraction's operand is a place by itself, rewritten once however many products it is part of.
+    """
     if (not within and type(t.op) in SPREADS) or is_contraction(t):
         return list(t.rands)
     keys: list[Key] = []
     for rand in t.rands:
         shared = shared_theories(t.op, rand.op)
-        # A power or a contraction looks into its operand as far as a view goes; what is wider stands for itself.
+        # A power looks into its operand as far as a view goes; what is wider stands for itself.
         if shared & ~BAG and not is_open(t.op, shared):
             shared = 0 if width(rand, shared, LIMIT) > LIMIT or _is_closed_root(t) else shared
         keys.append((rand, shared) if shared else rand)
