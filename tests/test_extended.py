@@ -609,3 +609,16 @@ def test_digits_are_watched_along_axes_that_a_part_of_a_sum_does_not_have():
 )
 def test_what_is_too_small_stays_so_in_products_of_what_is_in_range(f, may):
     assert ("@extended_range" in rg.stabilize(f).source(np.zeros(3), np.zeros(3))) is may
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize(("kind", "x"), [(np.float64, [500.0, 1e-3, 0.0]), (np.float32, [60.0, 1e-3, 0.0])])
+def test_what_stands_beside_a_series_has_the_range_of_the_whole_program(kind, x, precise):
+    """Einstein's heat capacity x²·eˣ/(eˣ − 1)²: its slope is x·(2 − x)·e⁻ˣ far from 0, where (eˣ − 1)² overflows."""
+    heat = lambda x: np.sum(x**2 * np.exp(x) / (np.exp(x) - 1) ** 2)
+    got = rg.grad(heat, precise=precise)(np.array(x, kind))
+    assert got.dtype == kind
+    near = -1e-3 / 6 + 1e-9 / 60 - 1e-15 / 1008
+    np.testing.assert_allclose(
+        got, [x[0] * (2 - x[0]) * np.exp(-x[0]), near, 0], rtol=30 * np.finfo(kind).eps
+    )

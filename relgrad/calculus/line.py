@@ -826,6 +826,8 @@ class _Search:
                 return
             if both in (self._tried if line.moved.size == 1 else self._done):
                 continue
+            if line.is_endless and not any(_is_unit(t, line) for t in self.roots):
+                continue
             self._tried.add(both)
             if suspects := self._trials.suspects(line):
                 if isinstance(line.base, Part) and not line.more:
@@ -853,7 +855,7 @@ class _Search:
         for i, (body, arguments) in enumerate(self._bodies):
             if self.roots[i] not in suspects or not _is_real(body) or not line.leaves.issubset(arguments):
                 continue
-            unit = not line.more and (line.moved.size == 1 or followed(body, line.moved) is not None)
+            unit = _is_unit(body, line)
             if line.is_endless and not unit:
                 continue
             there, start = _start(body, self.new[i], arguments, line._replace(whole=not unit))
@@ -870,6 +872,11 @@ class _Search:
             self.found.append(Along(self.new[i], after, there))
             self.new[i] = self.found[-1].after
         return len(self.found) > count
+
+
+def _is_unit(t: Term, line: Line) -> bool:
+    """sin(x), x → True;    Σ x → False: whether each entry depends on one number that moves at most."""
+    return not line.more and (line.moved.size == 1 or followed(t, line.moved) is not None)
 
 
 def _branch_beside(body: Term, arguments: Sequence[Term], line: Line) -> tuple[Term, Term] | None:

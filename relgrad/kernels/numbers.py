@@ -394,6 +394,27 @@ def rules_in(table: dict[Any, Any]) -> Callable[..., Callable[[Rule], Rule]]:
     return of
 
 
+def near_by_rules(kind: type[Numbers]) -> Rule:
+    """near(x, …, far) of numbers of a kind: the series and what stands `far` from its point both in such numbers."""
+
+    def near(
+        x: Any, point: float, radius: float, power: int, step: int, coefficients: Sequence[float], far: Rule
+    ) -> Any:
+        """f(x) = t^power · Σₖ coefficients[k]·t^(k·step) where t = x − point and |t| < radius, and far(x) elsewhere."""
+        wide = kind.of(x).astype(np.float64)
+        t = wide - point
+        inside = lowered(abs(t) < radius)
+        total, factor = kind.of(np.full(t.shape, coefficients[-1])), t**step
+        for c in coefficients[-2::-1]:
+            total = total * factor + c
+        for _ in range(power):
+            total = total * t
+        outside = far(np.where(inside, point + 2.0 * radius, wide))
+        return np.where(inside, total, outside).astype(x.dtype)
+
+    return near
+
+
 def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     """None, 3 → (0, 1, 2);    −1, 3 → (2,): the axes that an argument of that name means, counted from the left."""
     if axis is None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.containers import parts
-from relgrad.kernels.numbers import Numbers, is_floating, lowered
+from relgrad.kernels.numbers import Numbers, is_floating, lowered, near_by_rules
 
 NEAR = 2.0**-20
 """A number that is outside by more than so much of itself is no rounding of one inside."""
@@ -124,7 +124,7 @@ def _of_floats(function: Any) -> Any:
 
 _TESTS = "cancels", "cancels_at", "sum_cancels", "mixture_cancels", "product_cancels", "ill_conditioned"
 """What asks for sizes, and is told of none out of range whatever their order is."""
-Shaken.named = dict.fromkeys(_TESTS, _of_floats)
+Shaken.named = {**dict.fromkeys(_TESTS, _of_floats), "near": lambda _: near_by_rules(Shaken)}
 
 
 def _are_unordered(function: Any, args: list[Any]) -> bool:

@@ -21,7 +21,7 @@ from relgrad.kernels.extended.functions import in_floats_first, or_extended
 from relgrad.kernels.extended.number import NAMED, NOTHING, Extended, combined
 from relgrad.kernels.index import leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
-from relgrad.kernels.numbers import lowered
+from relgrad.kernels.numbers import lowered, near_by_rules
 
 
 def _largest(x: Any, axis: Any = None) -> Any:
@@ -82,6 +82,7 @@ NAMED.update(
         "add_along": _added,
         "cauchy": _homogeneous(-1),
         "trace": _homogeneous(1),
+        "near": lambda _: near_by_rules(Extended),
         "running_argmax": _by_rank,
         "running_argmin": _by_rank,
     }
