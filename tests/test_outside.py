@@ -946,3 +946,23 @@ def test_caches_are_asked_where_arguments_are_not_traced():
     np.testing.assert_array_equal(rg.grad(lambda x: held(3) * squared(x))(2.0), 12.0)
     assert squared.cache_info().currsize == 0
     assert squared(2.0) == 4.0
+
+
+def test_a_property_over_a_slot_is_not_run_by_the_guard() -> None:
+    """read(v.slot) = the member's value, never code of a property that shadows it."""
+    runs: list[int] = []
+
+    class Held:
+        __slots__ = ("_w",)
+
+    class Computed(Held):
+        __slots__ = ()
+
+        @property
+        def _w(self) -> float:
+            runs.append(1)
+            return 2.0
+
+    held = Computed()
+    assert rg.stabilize(lambda x: x if held is None else 3 * x)(2.0) == 6.0
+    assert not runs

@@ -20,9 +20,10 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import partial
+from inspect import getattr_static
 from marshal import dumps
 from operator import setitem
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -357,6 +358,10 @@ class _Walk(Writer):
             self.lines.append(f"{name}_ = {name}.__dict__")
             self.items(vars(value), f"{name}_")
         for slot in slots_of(kind):
+            if (
+                type(getattr_static(kind, slot)) is not MemberDescriptorType
+            ):  # a property in its place: code that runs
+                raise _Unseen(f"the attribute {slot} of a {kind.__name__}, which its class computes")
             if not hasattr(value, slot):
                 raise _Unseen(f"the attribute {slot} of a {kind.__name__}, which has no value yet")
             self.held_by(getattr(value, slot), partial(setattr, value, slot))
