@@ -358,9 +358,7 @@ class _Walk(Writer):
             self.lines.append(f"{name}_ = {name}.__dict__")
             self.items(vars(value), f"{name}_")
         for slot in slots_of(kind):
-            if (
-                type(getattr_static(kind, slot)) is not MemberDescriptorType
-            ):  # a property in its place: code that runs
+            if type(getattr_static(kind, slot)) is not MemberDescriptorType:  # a property is code: not run
                 raise _Unseen(f"the attribute {slot} of a {kind.__name__}, which its class computes")
             if not hasattr(value, slot):
                 raise _Unseen(f"the attribute {slot} of a {kind.__name__}, which has no value yet")
