@@ -210,9 +210,9 @@ def _support(t: Term) -> Support:
         c, *branches = t.rands
         x, y = [_NOWHERE if _is_zero(b) else p.place for b, p in zip(branches, parts[1:], strict=True)]
         if x is not None or y is not None:
-            place = either(_both(c, x), _both(_folded(logical_not(c)), y))
+            place = _either(_both(c, x), _both(_folded(logical_not(c)), y))
     elif op.as_sum or type(op) is Sum:
-        place = reduce(either, [p.place for p in parts])
+        place = reduce(_either, [p.place for p in parts])
         if place is not None and type(op) is Sum:
             counted = _folded(op.make_node(_folded(cast(place, np.float64))))
             place = _folded(not_equal(counted, constant(0.0)))
@@ -235,7 +235,7 @@ def _both(a: Any, b: Any) -> Any:
     return _NOWHERE if a is _NOWHERE or b is _NOWHERE else _folded(logical_and(a, b))
 
 
-def either(a: Any, b: Any) -> Any:
+def _either(a: Any, b: Any) -> Any:
     if a is None or b is None:
         return None
     return a if b is _NOWHERE else b if a is _NOWHERE else _folded(logical_or(a, b))

@@ -11,7 +11,6 @@ matrix multiplication and its applications, §3.
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -33,9 +32,9 @@ def sliced_product(a: Doubled, b: Doubled) -> Doubled:
             products = products + np.matmul(x, y)
     found = products, np.zeros(np.shape(products))
     for level in reversed(range(SLICES)):
-        for p, q in itertools.product(range(SLICES), repeat=2):
-            if p + q == level and np.any(first[p]) and np.any(second[q]):
-                found = eft.add_float(found, np.matmul(first[p], second[q]))
+        for x, y in zip(first[: level + 1], second[level::-1], strict=True):
+            if np.any(x) and np.any(y):
+                found = eft.add_float(found, np.matmul(x, y))
     error = n * (2.0 ** (-bits - 98) + n * 2.0**-48 * (2.0 ** (-SLICES * bits) + 2.0**-53))
     scale = np.frexp(rows)[1] + np.frexp(columns)[1]
     return with_error(eft.ldexp(found, scale), error * (rows * columns) + n * TINY + _carried(a, b))
