@@ -29,7 +29,7 @@ from relgrad.logic.match import match, match_one, match_operands, match_parts
 from relgrad.logic.multisets import PRODUCTS, SUMS, THEORIES
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import entries
-from relgrad.logic.theory import BAG, SUM, linear_operands, linear_positions, stands_outside
+from relgrad.logic.theory import BAG, SUM, is_written, linear_operands, linear_positions, stands_outside
 from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term, unknowns, walked
 from relgrad.logic.view import LIMIT, MOST, applied, flat, product_of, root, sum_of, times, width
 from relgrad.op import Pack, is_constant
@@ -49,18 +49,22 @@ class Scope(NamedTuple):
     own: ProductView
     inherited: dict[Any, Number]
     rebuild: Callable[[ProductView, dict[Any, Number]], ProductView | None]
+    is_place: bool = True
+    """Whether the scope's own factors are a product by themselves in the program; those of x @ y are not."""
 
     @property
     def available(self) -> ProductView:
         return multiplied((self.own, 1), (ProductView(1, self.inherited), 1)) if self.inherited else self.own
 
     def is_met(self, rest: ProductView) -> bool:
-        """Whether a match that left `rest` took of both, the scope's own factors and those drawn in, if there are any.
+        """Whether a match that left `rest` took of the scope's own factors, and of those drawn in.
 
-        With own factors alone it is one inside the contraction, which is a place by itself.
+        With own factors alone it is one inside the contraction, where that is a place.
         """
-        parts = (self.own.factors, self.inherited) if self.inherited else ()
-        return all(any(rest.factors.get(b, 0) != e for b, e in part.items()) for part in parts)
+        taken = lambda part: any(rest.factors.get(b, 0) != e for b, e in part.items())
+        return not self.inherited or (
+            taken(self.own.factors) and (not self.is_place or taken(self.inherited))
+        )
 
     def split(self, rest: ProductView) -> tuple[ProductView, dict[Any, Number]]:
         """b·a, inherited {a} → b, {a: 1}: the rest of a match as the scope's own factors, and those outside."""
@@ -75,9 +79,12 @@ def scopes(view: ProductView) -> Iterator[Scope]:
     return _scopes(view, {}, 3)
 
 
-def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iterator[Scope]:
+def _scopes(
+    view: ProductView, inherited: dict[Any, Number], depth: int, is_place: bool = True
+) -> Iterator[Scope]:
     """a·Σ b·x → a·Σ b·x, then b·x with a: a product, and the insides of linear ops that factors enter, to a depth."""
-    yield Scope(view, inherited, lambda own, outside: multiplied((own, 1), (ProductView(1, outside), 1)))
+    put_back = lambda own, outside: multiplied((own, 1), (ProductView(1, outside), 1))
+    yield Scope(view, inherited, put_back, is_place)
     if not depth or len(view.factors) > LIMIT:
         return
     for base, e in view.factors.items():
@@ -94,11 +101,12 @@ def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iter
                 for b, k in others.factors.items()
                 if amount == 1 and b is not base and stands_outside(b, axes, base.rands[position])
             }
-            if not movable:
+            written = is_written(base)
+            if not movable and written:
                 continue
-            for inner in _scopes(product_of(base.rands[position]), movable, depth - 1):
+            for inner in _scopes(product_of(base.rands[position]), movable, depth - 1, written):
                 around = _around(inner, base, amount, position, others, movable)
-                yield Scope(inner.own, inner.inherited, around)
+                yield inner._replace(rebuild=around)
 
 
 def _around(

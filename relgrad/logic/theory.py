@@ -42,7 +42,14 @@ def inner_product(t: Term) -> Term | None:
         elif _is_exponential(a) or _is_exponential(b):
             found = Sum((-2,)).make_node(multiply(_turned(a, -2), b))
         t.cache["inner product"] = found
+        if found is not None:
+            found.cache["unwritten"] = True
     return t.cache["inner product"]
+
+
+def is_written(t: Term) -> bool:
+    """Σ x·y → True, unless it is how x @ y is read: whether a contraction's operand may stand in a program."""
+    return "unwritten" not in t.cache
 
 
 def _turned(x: Any, axis: int) -> Any:

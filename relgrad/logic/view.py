@@ -49,6 +49,7 @@ from relgrad.logic.theory import (
     inner_product,
     insert_axes,
     is_contraction,
+    is_written,
     linear_operands,
     stands_outside,
     theories_of,
@@ -490,6 +491,8 @@ def _hoisted(t: Term) -> ProductView | None:
     else:
         core = ProductView(1, {t.op.make_node(*inside): 1})
     for base in core.factors:
+        if not is_written(t):
+            base.cache["unwritten"] = True
         if base.op == t.op:
             _keep_key(base)
     return multiplied(*outside, (core, 1), (ProductView(count, {}), 1))
