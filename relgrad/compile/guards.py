@@ -304,7 +304,7 @@ class _Guards:
             if (t.rands[0].type.shape[-1] or ROWS + 1) <= ROWS:
                 yield term(Test("ill_conditioned"), t.rands[0])
         elif op.cancels == "centre" and not self._exact[t.rands[0]] and type(t.rands[0].op) is not type(op):
-            yield term(Test("cancels", (-1,) * (t.type.ndim > 0)), t, t.rands[0])
+            yield self._cancelling(t, [(t.rands[0], ())], axes)
         elif self._is_log_of_sum(t) and _may_vanish(t):
             yield self._cancelling(t, [(constant(1, t.type.dtype), ())], axes)
         elif op.cancels == "zeros" and not all(self._exact[x] for x in t.rands) and _may_vanish(t):
