@@ -82,6 +82,8 @@ def test_logarithms_of_what_is_no_float():
     np.testing.assert_allclose(np.log(x).floats(), 3 * np.log([1e200, 1e-200, 3.0]), rtol=4e-16)
     np.testing.assert_allclose(np.log2(x).floats(), 3 * np.log2([1e200, 1e-200, 3.0]), rtol=4e-16)
     np.testing.assert_allclose(np.log1p(x).floats(), np.log([1e200, 1, 28 ** (1 / 3)]) * 3, rtol=4e-16)
+    np.testing.assert_allclose(kernels.log1mexp(-(x[1:2] ** 5.0)).floats(), 3000 * np.log(0.1), rtol=4e-16)
+    np.testing.assert_array_equal(kernels.log1mexp(x[1:2] ** 5.0).floats(), np.nan)
 
 
 def test_zeros_infinities_and_nan_are_as_in_floats():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels import eft
+from relgrad.kernels import eft, formulas
 from relgrad.kernels.doubled.entries import multiply, pick, subtract
 from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open, with_error
 from relgrad.kernels.doubled.products import sliced_product
@@ -148,9 +148,7 @@ NAMED["norm2"], NAMED["unit"], NAMED["unit_pullback"] = (
     lambda _, f=f: f for f in (_norm, _unit, _unit_pullback)
 )
 NAMED["trace"] = lambda _: lambda x: np.sum(np.diagonal(x, 0, -2, -1), axis=-1)
-NAMED["prod_power"] = lambda _: (
-    lambda x, p, axis=None, keepdims=False: np.power(np.prod(*alike(x), axis=axis, keepdims=keepdims), p)
-)
+NAMED["prod_power"] = lambda _: formulas.prod_power
 
 
 @lambda f: NAMED.setdefault("add_at", lambda _: f)
@@ -175,17 +173,7 @@ def _leave_one_out(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> A
     """(a, b, c) → (b·c, a·c, a·b): products of the entries before each, times those of the entries after."""
     if directions:
         raise Undecided
-    n, tail = math.prod(x.shape[a] for a in axes), tuple(range(-len(axes), 0))
-    moved = np.moveaxis(x, axes, tail)
-    flat = moved.reshape((*moved.shape[: x.ndim - len(axes)], n))
-    before = after = x.of(np.ones(flat.shape[:-1]))
-    found: list[Any] = [None] * n
-    for i in range(n):
-        j = n - 1 - i
-        found[i] = before if found[i] is None else found[i] * before
-        found[j] = after if found[j] is None else found[j] * after
-        before, after = before * flat[..., i], after * flat[..., j]
-    return np.moveaxis(np.stack(found, -1).reshape(moved.shape), tail, axes)
+    return formulas.leave_one_out_prod(x, axes)
 
 
 NAMED["leave_one_out_prod"] = lambda _: _leave_one_out

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from relgrad.kernels import formulas
 from relgrad.kernels.doubled.arrays import FUNCTIONS
 from relgrad.kernels.doubled.elementary import constants, pair
 from relgrad.kernels.doubled.entries import constant
@@ -41,34 +42,18 @@ def _entry(*names: str) -> Callable[[Any], Any]:
     return register
 
 
-@_entry("expit")
-def _expit(x: Any) -> Any:
-    """1/(1 + e^−|x|), or e^−|x|/(1 + e^−|x|) for x < 0."""
-    e = np.exp(-np.absolute(x))
-    return np.where(x.floats() >= 0, 1.0, e) / (1.0 + e)
-
-
-@_entry("softplus", "log1pexp")
-def _softplus(x: Any) -> Any:
-    """log(1 + e^x) = max(x, 0) + log(1 + e^−|x|)"""
-    return np.maximum(x, 0.0) + np.log1p(np.exp(-np.absolute(x)))
-
-
-_entry("log_expit")(lambda x: np.negative(_softplus(-x)))
+_entry("expit")(formulas.expit)
+_entry("softplus", "log1pexp")(formulas.softplus)
+_entry("log_expit")(formulas.log_expit)
 _entry("logit")(
     lambda x: np.where(x.floats() < 0.25, np.log(x / (1.0 - x)), np.log1p((2.0 * x - 1.0) / (1.0 - x)))
 )
-
-
-def _unless_zero(x: Any, y: Any, product: Any) -> Any:
-    """0·log 0 → 0: a product, and 0 where its first factor is 0 and the other a number."""
-    return np.where(x.zeros() & ~np.isnan(y.floats()), 0.0, product)
-
-
-_entry("xlogy")(lambda x, y: _unless_zero(x, y, x * np.log(y)))
-_entry("xlog1py")(lambda x, y: _unless_zero(x, y, x * np.log1p(y)))
-_entry("xdivy")(lambda x, y: _unless_zero(x, y, x / y))
-_entry("entr")(lambda x: -_unless_zero(x, x, x * np.log(x)))
+_entry("xlogy")(formulas.xlogy)
+_entry("xlog1py")(formulas.xlog1py)
+_entry("xdivy")(formulas.xdivy)
+_entry("entr")(lambda x: -formulas.xlogy(x, x))
+_entry("log1mexp")(formulas.log1mexp)
+_entry("logdiffexp")(formulas.logdiffexp)
 
 
 @_entry("rel_entr")
@@ -168,12 +153,6 @@ _entry("rgamma")(lambda x: np.exp(np.negative(_gammaln(x))))
 _entry("beta")(lambda x, y: np.exp(_gammaln(x) + _gammaln(y) - _gammaln(x + y)))
 
 
-@_entry("log1mexp")
-def _log1mexp(x: Any) -> Any:
-    """log(1 − e^x) = log1p(−e^x) for x < −0.7, log(−expm1(x)) nearer to 0."""
-    return np.where(x.floats() < -0.7, np.log1p(-np.exp(x)), np.log(-np.expm1(x)))
-
-
 @_entry("boxcox")
 def _boxcox(x: Any, a: Any, d: Any) -> Any:
     """(x^a − 1)/a = expm1(a·t)/a, t = log x, or log1p(d) where d = x − 1 is small; t at a = 0."""
@@ -182,7 +161,6 @@ def _boxcox(x: Any, a: Any, d: Any) -> Any:
     return np.where(zero, near, np.expm1(a * t) / np.where(zero, 1.0, a))
 
 
-_entry("logdiffexp")(lambda x, y: x + _log1mexp(y - x))
 _entry("log_cosh")(lambda x: np.absolute(x) + np.log1p(np.exp(-2.0 * np.absolute(x))) - constant("ln2"))
 
 

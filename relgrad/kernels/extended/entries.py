@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from relgrad.kernels import formulas
 from relgrad.kernels.eft import two_product
 from relgrad.kernels.extended.number import FARTHEST, UFUNCS, Extended, whole
 from relgrad.kernels.numbers import rules_in
@@ -136,16 +137,7 @@ def log1p(x: Extended) -> Extended:
     return pick(x.outside & (x.e > 0), np.log(x), near)
 
 
-@_rule(scipy.special.xlogy)
-def xlogy(x: Extended, y: Extended) -> Extended:
-    """Return x·log y, and 0 where x = 0."""
-    return pick(x.zeros() & ~np.isnan(y.m), x, multiply(x, np.log(y)))
-
-
-@_rule(scipy.special.xlog1py)
-def xlog1py(x: Extended, y: Extended) -> Extended:
-    """Return x·log(1 + y), and 0 where x = 0."""
-    return pick(x.zeros() & ~np.isnan(y.m), x, multiply(x, log1p(y)))
+UFUNCS.update({scipy.special.xlogy: formulas.xlogy, scipy.special.xlog1py: formulas.xlog1py})
 
 
 @_rule(np.exp)

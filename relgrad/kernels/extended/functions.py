@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.kernels import formulas
 from relgrad.kernels.extended.entries import (
     LN2,
-    add,
     aligned,
-    divide,
     exp,
-    log1p,
     multiply,
     pick,
     scaled,
@@ -22,7 +20,7 @@ from relgrad.kernels.extended.entries import (
 )
 from relgrad.kernels.extended.number import NAMED, NOTHING, Extended
 from relgrad.kernels.normalize import gibbs
-from relgrad.kernels.numbers import lowered
+from relgrad.kernels.numbers import alike, lowered
 
 
 def in_floats_first(plain: Any, wide: Callable[[], Extended]) -> Extended:
@@ -46,18 +44,6 @@ def or_extended(formula: Any) -> Any:
         return rule
 
     return make
-
-
-def _expit(x: Any) -> Extended:
-    """e^x/(1 + e^x)"""
-    e = exp(Extended.of(x))
-    return divide(e, add(Extended.of(np.ones_like(e.m)), e))
-
-
-def _softplus(x: Any) -> Extended:
-    """log(1 + e^x), x for x ≥ 2¹⁰."""
-    x = Extended.of(x)
-    return pick((x.m > 0) & (x.e > 10), x, log1p(exp(x)))
 
 
 def _in_range(weights: Any, axis: Any) -> tuple[Any, Any]:
@@ -159,25 +145,15 @@ def _sum_cancels(function: Any) -> Any:
     return rule
 
 
-def _log_expit(x: Any) -> Extended:
-    """−log(1 + e^−x)"""
-    return -_softplus(-Extended.of(x))
-
-
-def _log1mexp(x: Any) -> Extended:
-    """log(1 − e^x)"""
-    return log1p(-exp(Extended.of(x)))
-
-
-def _logdiffexp(a: Any, b: Any) -> Extended:
-    """a + log(1 − e^(b − a))"""
-    return add(Extended.of(a), _log1mexp(Extended.of(b) - a))
-
-
 NAMED["cancels"] = NAMED["cancels_at"] = _far_below
 NAMED["sum_cancels"] = _sum_cancels
 NAMED["gibbs"], NAMED["softmax"], NAMED["logsumexp"] = _gibbs, _softmax, _logsumexp
-NAMED["expit"] = or_extended(_expit)
-NAMED["softplus"] = NAMED["log1pexp"] = or_extended(_softplus)
-NAMED["log_expit"], NAMED["log1mexp"] = or_extended(_log_expit), or_extended(_log1mexp)
-NAMED["logdiffexp"] = or_extended(_logdiffexp)
+for _formula in (
+    formulas.expit,
+    formulas.softplus,
+    formulas.log_expit,
+    formulas.log1mexp,
+    formulas.logdiffexp,
+):
+    NAMED[_formula.__name__] = or_extended(lambda *args, f=_formula: f(*alike(*args)))
+NAMED["log1pexp"] = NAMED["softplus"]

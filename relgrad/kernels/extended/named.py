@@ -8,20 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.extended.arrays import concatenate, cumprod, prod, ranks
+from relgrad.kernels import formulas
+from relgrad.kernels.extended.arrays import prod, ranks
 from relgrad.kernels.extended.entries import (
-    divide,
     log,
-    multiply,
-    pick,
-    power,
     scaled,
 )
 from relgrad.kernels.extended.functions import in_floats_first, or_extended
 from relgrad.kernels.extended.number import NAMED, NOTHING, Extended, combined
 from relgrad.kernels.index import leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
-from relgrad.kernels.numbers import lowered, near_by_rules
+from relgrad.kernels.numbers import alike, lowered, near_by_rules
 
 
 def _largest(x: Any, axis: Any = None) -> Any:
@@ -83,6 +80,8 @@ NAMED.update(
         "cauchy": _homogeneous(-1),
         "trace": _homogeneous(1),
         "near": lambda _: near_by_rules(Extended),
+        "prod_power": lambda _: formulas.prod_power,
+        "xdivy": lambda _: lambda x, y: formulas.xdivy(*alike(x, y)),
         "running_argmax": _by_rank,
         "running_argmin": _by_rank,
     }
@@ -135,18 +134,6 @@ def _cofactor(x: Any) -> Extended:
     return Extended(cofactor(scaled(x, k)), combined([k], [x.shape[-1] - 1]))
 
 
-@_named("xdivy")
-def _xdivy(x: Any, y: Any) -> Extended:
-    """x/y, and 0 where x = 0 and y is not NaN."""
-    x, y = Extended.of(x), Extended.of(y)
-    return pick((x.m == 0) & ~np.isnan(y.m), Extended.of(x.m), divide(x, y))
-
-
-@_named("prod_power")
-def _prod_power(x: Any, p: Any, axis: Any = None, keepdims: bool = False) -> Extended:
-    return power(prod(Extended.of(x), axis, keepdims=keepdims), Extended.of(p))
-
-
 @_named("leave_one_out_prod")
 def _leave_one_out(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Extended:
     """(a, b, c) → (b·c, a·c, a·b) by products before and after each; derivatives in directions are homogeneous."""
@@ -154,36 +141,9 @@ def _leave_one_out(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> E
         count = math.prod(x.shape[a] for a in axes)
         degrees = (count - 1 - len(directions), *[1] * len(directions))
         return _homogeneous(*degrees)(leave_one_out_prod)(x, *directions, axes=axes)
-    tail = tuple(range(-len(axes), 0))
-    moved = x.moved(lambda part: np.moveaxis(part, axes, tail))
-    flat = moved.reshape((*moved.shape[: moved.ndim - len(axes)], -1))
-    one = Extended.of(np.ones((*flat.shape[:-1], 1), x.dtype))
-    backwards = flat[..., ::-1]
-    before = concatenate([one, cumprod(flat, -1)[..., :-1]], axis=-1)
-    after = concatenate([one, cumprod(backwards, -1)[..., :-1]], axis=-1)[..., ::-1]
-    result = multiply(before, after).reshape(moved.shape)
-    return result.moved(lambda part: np.moveaxis(part, tail, axes))
+    return formulas.leave_one_out_prod(x, axes)
 
 
 @_named("log_prod")
 def _log_prod(x: Any, axis: Any = None, keepdims: bool = False) -> Extended:
     return log(prod(x, axis, keepdims=keepdims))
-
-
-def _near(
-    x: Any, point: float, radius: float, power: int, step: int, coefficients: Any, far: Callable[[Any], Any]
-) -> Any:
-    """t^power·Σ cₖ·t^(k·step), t = x − point, where |t| < radius, else far(x): in extended range."""
-    t = x - point
-    inside = np.abs(t.floats()) < radius
-    total: Any = Extended.of(np.asarray(coefficients[-1], x.dtype))
-    for c in coefficients[-2::-1]:
-        for _ in range(step):
-            total = total * t
-        total = total + c
-    for _ in range(power):
-        total = total * t
-    return pick(inside, Extended.of(total), Extended.of(far(x)))
-
-
-NAMED["near"] = lambda function: _near
