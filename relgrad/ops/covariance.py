@@ -68,13 +68,3 @@ def _weights(w: Any, n: int) -> Any:
     if w.shape != (n,):
         raise ShapeError(f"np.cov: weights of shape {w.shape} for {n} observations")
     return w
-
-
-@derived(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    """corrcoef(x)ᵢⱼ = cᵢⱼ / √(cᵢᵢ·cⱼⱼ), c = cov(x), of which rounding leaves none beyond ±1: traces `np.corrcoef`."""
-    c = np.cov(x, y, rowvar, dtype=dtype)
-    if c.ndim == 0:
-        return c / c
-    deviations = np.sqrt(np.diag(c))
-    return np.clip(c / deviations[:, None] / deviations, -1, 1)
