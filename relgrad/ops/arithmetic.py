@@ -267,32 +267,24 @@ def _under_norm(op: Elementwise, conventions: Any) -> Op:
     return Ruled(op, lambda g, out, x: g * at_zero(np.sign(x), x, zero)) if zero != 0 else op
 
 
-absolute = elementwise(
-    np.absolute,
-    lambda g, out, x: g * np.sign(x),
-    code="np.abs({})",
-    laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
-    range=magnitude,
-    ball=abs,
-    finite=True,
-    out_of_range="stays",
-    rounds=False,
-    under=_under_norm,
-    word="size",
-    kinks=True,
-)
-fabs = elementwise(
-    np.fabs,
-    lambda g, out, x: g * np.sign(x),
-    laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
-    range=magnitude,
-    ball=abs,
-    finite=True,
-    out_of_range="stays",
-    rounds=False,
-    under=_under_norm,
-    kinks=True,
-)
+def _size(function: np.ufunc, **answers: Any) -> Elementwise:
+    return elementwise(
+        function,
+        lambda g, out, x: g * np.sign(x),
+        laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
+        range=magnitude,
+        ball=abs,
+        finite=True,
+        out_of_range="stays",
+        rounds=False,
+        under=_under_norm,
+        kinks=True,
+        **answers,
+    )
+
+
+absolute = _size(np.absolute, code="np.abs({})", word="size")
+fabs = _size(np.fabs)
 
 
 def _sign_range(x: Interval) -> Interval:

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-LN2, LN10 = math.log(2), math.log(10)
+LN2 = math.log(2)
 _AT_LEAST_ONE = Interval(1.0)
 _ABOVE_MINUS_ONE = Interval(-1.0, math.inf, True)
 _BELOW_ONE_IN_SIZE = Interval(-1.0, 1.0, True, True)
@@ -85,30 +85,27 @@ log = elementwise(
     cancels="zeros",
     rough=(0,),
 )
-log2 = elementwise(
-    np.log2,
-    lambda g, out, x: g / (x * LN2),
-    laws=Laws(inverse="exp2", monotone=1, homomorphism=("multiply", "add")),
-    range=increasing(np.log2, fixed=(1.0,)),
-    ball=lambda x: log_or_infinite(x) / _log2(),
-    outside=lambda x: x < 0,
-    continues=True,
-    meaning=lambda x: np.log(x) / LN2,
-    cancels="zeros",
-    rough=(0,),
-)
-log10 = elementwise(
-    np.log10,
-    lambda g, out, x: g / (x * LN10),
-    laws=Laws(monotone=1, homomorphism=("multiply", "add")),
-    range=increasing(np.log10, fixed=(1.0,)),
-    ball=lambda x: log_or_infinite(x) / _arb(10).log(),
-    outside=lambda x: x < 0,
-    continues=True,
-    meaning=lambda x: np.log(x) / LN10,
-    cancels="zeros",
-    rough=(0,),
-)
+
+
+def _to_base(base: int, function: np.ufunc, inverse: str | None = None) -> Elementwise:
+    """log₂ x = log x/log 2: the logarithm to a base."""
+    unit = math.log(base)
+    return elementwise(
+        function,
+        lambda g, out, x: g / (x * unit),
+        laws=Laws(inverse=inverse, monotone=1, homomorphism=("multiply", "add")),
+        range=increasing(function, fixed=(1.0,)),
+        ball=lambda x: log_or_infinite(x) / _arb(base).log(),
+        outside=lambda x: x < 0,
+        continues=True,
+        meaning=lambda x: np.log(x) / unit,
+        cancels="zeros",
+        rough=(0,),
+    )
+
+
+log2 = _to_base(2, np.log2, "exp2")
+log10 = _to_base(10, np.log10)
 log1p = elementwise(
     np.log1p,
     lambda g, out, x: g / (1.0 + x),

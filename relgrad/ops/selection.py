@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -93,72 +94,41 @@ def _winner(g: Any, wins: Any, ties: Any) -> Any:
     return np.where(wins, g, np.where(ties, 0.5 * g, 0.0))
 
 
-maximum = elementwise(
-    np.maximum,
-    lambda g, out, x, y: _winner(g, x > y, x == y),
-    lambda g, out, x, y: _winner(g, y > x, x == y),
-    laws=Laws(
-        associative=True, commutative=True, idempotent=True, identity=-np.inf, absorbing=np.inf, extreme=1
-    ),
-    range=larger,
-    ball=lambda x, y: x.max(y),
-    strict=True,
-    finite=True,
-    out_of_range="stays",
-    rounds=False,
-    under=picking(np.greater),
-    reflected=np.minimum,
-    kinks=True,
-)
-minimum = elementwise(
-    np.minimum,
-    lambda g, out, x, y: _winner(g, x < y, x == y),
-    lambda g, out, x, y: _winner(g, y < x, x == y),
-    laws=Laws(
-        associative=True, commutative=True, idempotent=True, identity=np.inf, absorbing=-np.inf, extreme=-1
-    ),
-    range=smaller,
-    ball=lambda x, y: x.min(y),
-    strict=True,
-    finite=True,
-    out_of_range="stays",
-    rounds=False,
-    under=picking(np.less),
-    reflected=np.maximum,
-    kinks=True,
-)
+def _extreme(
+    function: np.ufunc, wins: Callable[..., Any], sign: int, reflected: np.ufunc, strict: bool = False
+) -> Elementwise:
+    """max(x, y) = x where x wins, else y: the op of the larger operand, or of the smaller one for −1.
+
+    NaN wins where it is `strict`, and else loses.
+    """
+    return elementwise(
+        function,
+        lambda g, out, x, y: _winner(g, wins(x, y), x == y),
+        lambda g, out, x, y: _winner(g, wins(y, x), x == y),
+        laws=Laws(
+            associative=True,
+            commutative=True,
+            idempotent=True,
+            identity=-sign * np.inf,
+            absorbing=sign * np.inf if strict else None,
+            extreme=sign if strict else 0,
+        ),
+        range=larger if sign > 0 else smaller,
+        ball=(lambda x, y: x.max(y)) if sign > 0 else (lambda x, y: x.min(y)),
+        strict=strict,
+        finite=True,
+        out_of_range="stays" if strict else "returns",
+        rounds=False,
+        under=picking(wins),
+        reflected=reflected,
+        kinks=True,
+    )
 
 
-def _or_nan(wins: Any, other: Any) -> Any:
-    return np.logical_or(wins, np.isnan(other))
-
-
-fmax = elementwise(
-    np.fmax,
-    lambda g, out, x, y: _winner(g, _or_nan(x > y, y), x == y),
-    lambda g, out, x, y: _winner(g, _or_nan(y > x, x), x == y),
-    laws=Laws(associative=True, commutative=True, idempotent=True, identity=-np.inf),
-    range=larger,
-    ball=lambda x, y: x.max(y),
-    finite=True,
-    rounds=False,
-    under=picking(lambda x, y: _or_nan(x > y, y)),
-    reflected=np.fmin,
-    kinks=True,
-)
-fmin = elementwise(
-    np.fmin,
-    lambda g, out, x, y: _winner(g, _or_nan(x < y, y), x == y),
-    lambda g, out, x, y: _winner(g, _or_nan(y < x, x), x == y),
-    laws=Laws(associative=True, commutative=True, idempotent=True, identity=np.inf),
-    range=smaller,
-    ball=lambda x, y: x.min(y),
-    finite=True,
-    rounds=False,
-    under=picking(lambda x, y: _or_nan(x < y, y)),
-    reflected=np.fmax,
-    kinks=True,
-)
+maximum = _extreme(np.maximum, np.greater, 1, np.minimum, strict=True)
+minimum = _extreme(np.minimum, np.less, -1, np.maximum, strict=True)
+fmax = _extreme(np.fmax, lambda x, y: np.logical_or(x > y, np.isnan(y)), 1, np.fmin)
+fmin = _extreme(np.fmin, lambda x, y: np.logical_or(x < y, np.isnan(y)), -1, np.fmax)
 heaviside = elementwise(
     np.heaviside,
     None,
