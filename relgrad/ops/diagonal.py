@@ -11,10 +11,10 @@ from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.kernels.linalg import diag_embed
 from relgrad.op import as_term
-from relgrad.ops.arguments import ZERO, call, hull, is_ground, normalize_axis, refuse, require_ground
-from relgrad.ops.shaping import Rearrangement
+from relgrad.ops.arguments import call, is_ground, normalize_axis, refuse, require_ground
+from relgrad.ops.shaping import AmongZeros, Rearrangement
 from relgrad.term import term
-from relgrad.types import Extent, Interval, Type, array_type
+from relgrad.types import Extent, Type, array_type
 
 
 class Diagonal(Rearrangement):
@@ -41,7 +41,7 @@ class Diagonal(Rearrangement):
         return [Embed(self.offset, (rows, columns))(g)]
 
 
-class Embed(Rearrangement):
+class Embed(AmongZeros):
     """y[…, i, i + offset] = x[…, i], else 0: matrices of zeros but for one diagonal; square if `shape` is None."""
 
     __props__ = ("offset", "shape")
@@ -55,20 +55,6 @@ class Embed(Rearrangement):
         *stack, n = types[0].shape
         side = None if n is None else n + abs(self.offset)
         return array_type(types[0].dtype, (*stack, *(self.shape or (side, side))))
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return hull(ranges[0], ZERO)
-
-    def ball(self, *balls: Any) -> Any:
-        """[a, b] → [[a, 0], [0, b]], of balls."""
-        import flint
-
-        zeros = diag_embed(np.zeros(balls[0].shape), self.offset, self.shape)
-        result = np.vectorize(flint.arb, otypes=[object])(zeros)
-        n, up = balls[0].shape[-1], self.offset
-        i = np.arange(n)
-        result[..., i + max(-up, 0), i + max(up, 0)] = balls[0]
-        return result
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [Diagonal(self.offset)(output_gradients[0])]
@@ -85,9 +71,6 @@ class EmbedLike(Embed):
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, (*types[0].shape[:-1], *types[1].shape[-2:]))
-
-    def ball(self, *balls: Any) -> Any:
-        return Embed(self.offset, np.shape(balls[1])[-2:]).ball(balls[0])
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [Diagonal(self.offset)(output_gradients[0]), None]

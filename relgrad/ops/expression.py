@@ -39,9 +39,7 @@ class Expression(Op):
 
 
 class Entries(Expression):
-    """y ⊆ x ∪ {0}, range(y) = range(x): an expression whose entries are some of its first operand's, or 0;
-    linear in it.
-    """
+    """y ⊆ x, range(y) = range(x): an expression whose entries are some of its first operand's; linear in it."""
 
     laws = Laws(linear=(0,))
     finite = True

@@ -13,28 +13,23 @@ from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
 from relgrad.ops.arguments import (
-    ZERO,
-    as_balls,
     below_squeeze,
-    hull,
     is_ground,
     normalize_axes,
     require_ground,
     several,
 )
 from relgrad.ops.expression import OverAxes
-from relgrad.ops.shaping import Rearrangement, reshape
+from relgrad.ops.shaping import AmongZeros, Rearrangement, reshape
 from relgrad.ops.structure import Squeeze, broadcast_to, squeeze
 from relgrad.term import Term, term
-from relgrad.types import Interval, Type
+from relgrad.types import Type
 
 
-class Flip(OverAxes, Rearrangement):
-    """flip(x)[i] = x[n − 1 − i] along axes; its own inverse and adjoint."""
+class _Moved(OverAxes, Rearrangement):
+    """f(squeeze(x)) = squeeze(f(x)): entries in another order along axes, which all stand where axes are squeezed."""
 
-    __props__ = ("axes",)
     axes: tuple[int, ...]
-    text = "np.flip({0}, {axis})"
     laws = SELECTION
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
@@ -44,13 +39,28 @@ class Flip(OverAxes, Rearrangement):
         return types[0]
 
     def make_node(self, *inputs: Any) -> Term:
-        """flip(flip(x)) → x, flip(squeeze(x)) → squeeze(flip(x)); extents of 0 and 1 stay."""
         x = strong(inputs[0])
         if not is_ground(x):
             return term(self, x)
         if isinstance(x.op, Squeeze):
             inner, axes, squeezed = below_squeeze(x, self.axes)
-            return squeeze(Flip(axes).make_node(inner), squeezed)
+            return squeeze(self.with_props((axes, *self._props()[1:])).make_node(inner), squeezed)
+        return self.of(x)
+
+    def of(self, x: Term) -> Term:
+        """Return the application to an operand that is not squeezed, joined with what moved it before."""
+        raise NotImplementedError
+
+
+class Flip(_Moved):
+    """flip(x)[i] = x[n − 1 − i] along axes; its own inverse and adjoint."""
+
+    __props__ = ("axes",)
+    axes: tuple[int, ...]
+    text = "np.flip({0}, {axis})"
+
+    def of(self, x: Term) -> Term:
+        """flip(flip(x)) → x; extents of 0 and 1 stay."""
         axes = set(self.axes)
         if isinstance(x.op, Flip):
             x, axes = x.rands[0], axes ^ set(x.op.axes)
@@ -61,30 +71,17 @@ class Flip(OverAxes, Rearrangement):
         return [self(output_gradients[0])]
 
 
-class Roll(OverAxes, Rearrangement):
+class Roll(_Moved):
     """roll(x, k)[i] = x[(i − k) mod n] along axes, each by its own number of places."""
 
     __props__ = ("axes", "shifts")
     axes: tuple[int, ...]
     shifts: tuple[int, ...]
     text = "np.roll({0}, {shift}, axis={axis})"
-    laws = SELECTION
     view_map = FRESH
 
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return self.axes
-
-    def output_type(self, *types: Any) -> Type:
-        return types[0]
-
-    def make_node(self, *inputs: Any) -> Term:
+    def of(self, x: Term) -> Term:
         """roll(roll(x, 1), 2) → roll(x, 3), roll(x, n) → x."""
-        x = strong(inputs[0])
-        if not is_ground(x):
-            return term(self, x)
-        if isinstance(x.op, Squeeze):
-            inner, axes, squeezed = below_squeeze(x, self.axes)
-            return squeeze(Roll(axes, self.shifts).make_node(inner), squeezed)
         shifts = dict(zip(self.axes, self.shifts, strict=True))
         if isinstance(x.op, Roll):
             for axis, shift in zip(x.op.axes, x.op.shifts, strict=True):
@@ -107,13 +104,12 @@ class Roll(OverAxes, Rearrangement):
         return [Roll(self.axes, tuple([-s for s in self.shifts]))(output_gradients[0])]
 
 
-class Triangle(Rearrangement):
+class Triangle(AmongZeros):
     """tril(x)[i, j] = x[i, j] for j ≤ i + k, else 0: the entries of matrices on one side of the k-th diagonal."""
 
     __props__ = ("k", "upper")
     k: int
     upper: bool
-    view_map = FRESH
 
     @property
     def name(self) -> str:
@@ -134,14 +130,8 @@ class Triangle(Rearrangement):
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"np.{self.name}({names[0]}{f', {self.k}' if self.k else ''})"
 
-    def range_of(self, *ranges: Interval) -> Interval:
-        return hull(ranges[0], ZERO)
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [self(output_gradients[0])]
-
-    def ball(self, *balls: Any) -> Any:
-        return as_balls(self.compute(*balls))
 
 
 @implements(np.flip)

@@ -7,15 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import FRESH
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import strong
 from relgrad.ops.arguments import (
-    ZERO,
-    as_balls,
     call,
-    hull,
     is_ground,
     normalize_axis,
     refuse,
@@ -24,13 +20,13 @@ from relgrad.ops.arguments import (
 )
 from relgrad.ops.indexing import getitem, select
 from relgrad.ops.joining import Concatenate
-from relgrad.ops.shaping import Rearrangement, reshape
+from relgrad.ops.shaping import AmongZeros, reshape
 from relgrad.ops.structure import broadcast_to, expand
 from relgrad.term import Term, term
-from relgrad.types import Interval, Type, array_type
+from relgrad.types import Type, array_type
 
 
-class Pad(Rearrangement):
+class Pad(AmongZeros):
     """pad([a, b]) = [0, a, b, 0, 0], widths ((1, 2),):
     zeros around the entries, for each axis how many before and after.
     """
@@ -38,7 +34,6 @@ class Pad(Rearrangement):
     __props__ = ("widths",)
     widths: tuple[tuple[int, int], ...]
     text = "np.pad({0}, {widths})"
-    view_map = FRESH
 
     def output_type(self, *types: Any) -> Type:
         """(2,), widths ((1, 2),) → (5,)."""
@@ -52,15 +47,9 @@ class Pad(Rearrangement):
         x = strong(inputs[0])
         return x if is_ground(x) and not any(map(any, self.widths)) else term(self, x)
 
-    def range_of(self, *ranges: Interval) -> Interval:
-        return hull(ranges[0], ZERO)
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         key = [slice(before, -after if after else None) for before, after in self.widths]
         return [getitem(output_gradients[0], tuple(key))]
-
-    def ball(self, *balls: Any) -> Any:
-        return as_balls(self.compute(*balls))
 
 
 @implements(np.tile)

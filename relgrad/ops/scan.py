@@ -11,7 +11,6 @@ from relgrad.contract import FRESH, Laws, total
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
 from relgrad.ops.arguments import (
-    as_balls,
     below_squeeze,
     call,
     is_ground,
@@ -21,7 +20,7 @@ from relgrad.ops.arguments import (
 )
 from relgrad.ops.expression import Expression
 from relgrad.ops.reduction import FACTORS, Prod, Sum, cast_to, running_products
-from relgrad.ops.shaping import Rearrangement
+from relgrad.ops.shaping import AmongZeros, Rearrangement
 from relgrad.ops.structure import Squeeze, squeeze
 from relgrad.term import Term, term
 from relgrad.types import REAL, Interval, Type, array_type
@@ -106,7 +105,7 @@ class CumProd(_Along):
         return [Recurrence(self.axis, False)(x, t * self._before(self(x)))]
 
 
-class Delay(Rearrangement):
+class Delay(AmongZeros):
     """yₖ = xₖ₋ₛ along an axis, 0 where there is none."""
 
     __props__ = ("axis", "step")
@@ -121,17 +120,8 @@ class Delay(Rearrangement):
     def output_type(self, *types: Any) -> Type:
         return types[0]
 
-    def range_of(self, *ranges: Interval) -> Interval:
-        (x,) = ranges
-        return Interval(
-            min(x.low, 0.0), max(x.high, 0.0), x.open_low and x.low < 0, x.open_high and x.high > 0
-        )
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [Delay(self.axis, -self.step)(output_gradients[0])]
-
-    def ball(self, *balls: Any) -> Any:
-        return as_balls(self.compute(*balls))
 
 
 class Recurrence(Expression):

@@ -13,19 +13,40 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import SELECTION
+from relgrad.contract import FRESH, SELECTION
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
-from relgrad.ops.arguments import is_ground, normalize_axis, refuse, require_ground, several
+from relgrad.ops.arguments import (
+    ZERO,
+    as_balls,
+    hull,
+    is_ground,
+    normalize_axis,
+    refuse,
+    require_ground,
+    several,
+)
 from relgrad.ops.expression import Entries
 from relgrad.ops.structure import Expand, Squeeze, expand, squeeze
 from relgrad.term import Term, term
-from relgrad.types import Extent, Shape, Type, array_type
+from relgrad.types import Extent, Interval, Shape, Type, array_type
 
 
 class Rearrangement(Entries):
     """An op that only moves, drops or repeats entries of its first operand."""
+
+
+class AmongZeros(Rearrangement):
+    """y ⊆ x ∪ {0}: an op that moves or drops entries, and puts zeros where there are none."""
+
+    view_map = FRESH
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return hull(ranges[0], ZERO)
+
+    def ball(self, *balls: Any) -> Any:
+        return as_balls(self.compute(*balls))
 
 
 class Reshape(Rearrangement):
