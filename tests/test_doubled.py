@@ -807,6 +807,15 @@ def test_products_of_others_keep_their_digits():
         close(twin.ravel(), [float(e) for e in exact])
 
 
+@pytest.mark.parametrize("kind", [Doubled, Extended])
+@pytest.mark.parametrize(
+    "x", [np.zeros((2, 0)), np.zeros((0, 3)), np.array([7.0]), np.array([np.inf, 0.0])], ids=str
+)
+def test_products_of_others_of_few_are_those_of_floats(kind, x):
+    found = Twin(lambda x: leave_one_out_prod(x), kind)(x).floats()
+    np.testing.assert_array_equal(found, leave_one_out_prod(x))
+
+
 def _together(i, j, axes):
     return all(a == b for n, (a, b) in enumerate(zip(i, j, strict=True)) if n - len(i) not in axes)
 

@@ -68,12 +68,12 @@ def prod_power(x: Any, p: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def leave_one_out_prod(x: Any, axes: tuple[int, ...] = (-1,)) -> Any:
     """(a, b, c) → (b·c, a·c, a·b): products of the entries before each, times those of the entries after."""
-    tail = tuple(range(-len(axes), 0))
+    n, tail = math.prod(x.shape[a] for a in axes), tuple(range(-len(axes), 0))
+    if n < 2:
+        return x.of(np.ones(x.shape, x.dtype))
     moved = np.moveaxis(x, axes, tail)
-    flat = moved.reshape((*moved.shape[: moved.ndim - len(axes)], math.prod(moved.shape[a] for a in tail)))
-    one = x.of(np.ones((*flat.shape[:-1], 1), x.dtype))
-    before, after = [
-        np.concatenate([one, np.cumprod(part, -1)], axis=-1)[..., : flat.shape[-1]]
-        for part in (flat, flat[..., ::-1])
-    ]
-    return np.moveaxis((before * after[..., ::-1]).reshape(moved.shape), tail, axes)
+    flat = moved.reshape((*moved.shape[: x.ndim - len(axes)], n))
+    before = np.cumprod(flat[..., :-1], axis=-1)
+    after = np.cumprod(flat[..., :0:-1], axis=-1)[..., ::-1]
+    parts = [after[..., :1], before[..., :-1] * after[..., 1:], before[..., -1:]]
+    return np.moveaxis(np.concatenate(parts, axis=-1).reshape(moved.shape), tail, axes)

@@ -134,8 +134,9 @@ def leave_one_out_prod(x: np.ndarray, *directions: Any, axes: tuple[int, ...] = 
     if width > 1:
         for below, exponents in reversed(levels):
             # The product outside a child: that outside its parent, times its sibling.
-            siblings = below.reshape((*below.shape[:-1], -1, 2))[..., ::-1]
-            sibling_exponents = exponents.reshape((*exponents.shape[:-1], -1, 2))[..., ::-1]
+            pairs = below.shape[-1] // 2, 2
+            siblings = below.reshape((*below.shape[:-1], *pairs))[..., ::-1]
+            sibling_exponents = exponents.reshape((*exponents.shape[:-1], *pairs))[..., ::-1]
             outside = _ring_product(c[..., None], siblings)
             c, e = _normalized(
                 outside.reshape(below.shape), (e[..., None] + sibling_exponents).reshape(exponents.shape)
