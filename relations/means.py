@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import centred, deviation, logmeanexp, mean_minus, sum_minus
-from relgrad.relation import additive, constant_along, relation, same_shape, varying_along
+from relgrad.relation import additive, constant_along, relation, same_shape, unrounded, varying_along
 
 
 @relation(source="the mean is linear; Ogita, Rump & Oishi 2005, Accurate sum and dot product")
@@ -13,6 +13,20 @@ def mean_minus_number(x, y, axis):
         np.mean(x, axis=axis, keepdims=True) - y,
         mean_minus(x, y, axis=axis),
         additive(x, y),
+        unrounded(y),
+        constant_along(y, axis),
+        varying_along(x, axis),
+    )
+
+
+@relation(source="Ogita, Rump & Oishi 2005, Accurate sum and dot product")
+def sum_minus_number(x, y, axis):
+    """How far a sum is from a number: what is left may be less than the rounding of the sum."""
+    return (
+        np.sum(x, axis=axis, keepdims=True) - y,
+        sum_minus(x, y, axis=axis),
+        additive(x, y),
+        unrounded(y),
         constant_along(y, axis),
         varying_along(x, axis),
     )

@@ -31,6 +31,7 @@ from relgrad.logic.conditions import (
     positive,
     same_shape,
     unknown,
+    unrounded,
     varying_along,
 )
 from relgrad.logic.directions import direction_cosineo
@@ -76,6 +77,7 @@ __all__ = [
     "same_shape",
     "unknown",
     "unlike_exponentials",
+    "unrounded",
     "varying_along",
     "without_exponentials",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
@@ -197,3 +199,23 @@ def test_distances_from_a_mean_are_taken_once():
     steps = [step.name for step in rg.hessian(f).explain(x).steps]
     assert steps.count("sum_against_zero_sum") < 10
     np.testing.assert_allclose(rg.hessian(f)(x), rg.hessian(f, strategy="naive")(x), rtol=1e-9)
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("multiple", [1.0, 0.5, 1 / 4, 3.0])
+def test_a_sum_less_what_it_nearly_is_takes_no_rounded_multiple(multiple, precise):
+    """c·Σ x − y: neither y/c nor y·n/c is a float, if c and n are not powers of two."""
+    f = rg.stabilize(lambda x, y: multiple * np.sum(x) - y, precise=precise)
+    for y in np.nextafter(multiple * 1.1, [0, 2, 9, 1.5]) * (1 + 1e-15):
+        x = np.array([0.3, 0.7, 0.1])
+        want = Fraction(multiple) * sum(map(Fraction, x)) - Fraction(y)
+        allowed = abs(want) / 2**50 if precise or multiple < 2 else Fraction(1, 2**50)
+        assert abs(Fraction(float(f(x, y))) - want) <= allowed
+
+
+def test_half_a_perimeter_less_a_side_keeps_its_digits():
+    heron = rg.stabilize(lambda s: np.sqrt(S(s) / 2 * np.prod(S(s) / 2 - s)))
+    assert abs(heron(np.array([1.0, 1.0, 1e-9])) - 5e-10) < 1e-24
+    third = rg.stabilize(lambda x: S(x) / 2 - 0.3)
+    x = np.array([0.1, 0.2, np.nextafter(0.3, 0)])
+    assert third(x) == float(sum(map(Fraction, x)) / 2 - Fraction(0.3))

@@ -16,6 +16,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     √(y² + e·w)        cancels((y² + e·w)/(y² + |e·w|), 1.0), for a computed operand, and other roots of discriminants
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
     u − mean u         cancels(centred_u, u), for a computed u
+    Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
     a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
 
 A difference of two floats that are given is right to the last digit. An operand of exp, or of a softmax, need not be
@@ -305,6 +306,8 @@ class _Guards:
                 yield term(Test("ill_conditioned"), t.rands[0])
         elif op.cancels == "centre" and not self._exact[t.rands[0]] and type(t.rands[0].op) is not type(op):
             yield self._cancelling(t, [(t.rands[0], ())], axes)
+        elif op.cancels == "difference" and not all(self._exact[x] for x in t.rands):
+            yield self._cancelling(t, [(t.rands[1], ())], axes)
         elif self._is_log_of_sum(t) and _may_vanish(t):
             yield self._cancelling(t, [(constant(1, t.type.dtype), ())], axes)
         elif op.cancels == "zeros" and not all(self._exact[x] for x in t.rands) and _may_vanish(t):

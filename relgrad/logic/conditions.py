@@ -26,10 +26,12 @@ from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal
 from relgrad.ops.selection import where
 from relgrad.ops.structure import RESHAPES
-from relgrad.term import Term, is_term, kept
+from relgrad.term import Term, is_term, kept, subterms
 from relgrad.types import ArrayType
 
 Goal = Callable[[State], Iterator[State]]
+_SHORT = 32
+"""Numbers of fewer binary digits are as somebody wrote them: hardly one in a million is a rounded one."""
 
 
 def _goal(name: str, tests: Sequence[Test]) -> Goal:
@@ -159,6 +161,27 @@ def is_additive(t: Any) -> bool:
         elif node.rands and type(node.op) is not Anchor:
             return False
     return True
+
+
+@_condition
+def unrounded(t: Term) -> bool:
+    """x, −2·x[0], x + y/4, 0.75 → holds; x/3, 0.3 → fails:
+    construct a goal stating that no multiple in a sum of data is rounded, as one may be that matching has rescaled.
+
+    A number that was rounded, as 1/3 was, fills its mantissa.
+    """
+    return all(
+        not any(type(x.op) is Constant and _bits(x.op.value) > 1 for x in node.rands)
+        if _is_multiple(node)
+        else type(node.op) is not Constant or node.type.dtype.kind != "f" or _bits(node.op.value) <= _SHORT
+        for node in subterms(t)
+    )
+
+
+def _bits(value: Any) -> int:
+    """0.75 → 2, 0.3 → 52: how many binary digits the longest mantissa of an array has."""
+    mantissas = [abs(float(v).as_integer_ratio()[0]) for v in np.ravel(value) if np.isfinite(v)]
+    return max([(m // (m & -m)).bit_length() for m in mantissas if m], default=0)
 
 
 def _is_multiple(t: Term) -> bool:

@@ -28,6 +28,7 @@ class SumMinus(Reduced):
     """sum_minus(x, y) = Σ x − y over axes, along which y is constant."""
 
     kernel = staticmethod(kernels.sum_minus)
+    cancels = "difference"
 
     def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
         return {}
@@ -54,7 +55,6 @@ class MeanMinus(SumMinus):
     """mean_minus(x, y) = mean(x) − y over axes, along which y is constant."""
 
     kernel = staticmethod(kernels.mean_minus)
-    cancels = "centre"
 
     def share(self, g: Any, x: Any) -> Any:
         return g / np.sum(np.ones_like(x), axis=self.axes, keepdims=True)
