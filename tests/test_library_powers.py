@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scalar_checks import errors, naive_error, steps
@@ -199,3 +201,21 @@ def test_slopes_along_exponents_of_zero(strategy: str):
     box_and_cox = rg.grad(lambda x, a: np.sum((x**a - 1) / a), argnums=1, strategy=strategy)
     assert box_and_cox(x[:1], a) == pytest.approx(1 / a**2, rel=1e-14)
     assert rg.grad(box_and_cox, argnums=1, strategy=strategy)(x[:1], a) == pytest.approx(-2 / a**3, rel=1e-14)
+
+
+FORMS = """x*x - 2*x*y + y*y; (x + y)**2 - 4*x*y; x*y - (x + y)**2/4; (x*x + y*y)/2 - ((x + y)/2)**2; x**2 - 2*x + 1;
+    x**-12 - 2*x**-6 + 1; (x + y + z)**2 - 4*x*y; x*x + y*y + z*z - x*y - y*z - z*x; (x + y)**2/4 - (x*y - z*z);
+    (x*x + y*y + z*z + 1)/4 - (x + y + z + 1)**2/16; x*x*y*y + 1 + x*x + y*y - 2*x*y;
+    4*x*x - 4*x*y + y*y + 3*(x - 1)**2"""
+
+
+@pytest.mark.parametrize("text", [form.strip() for form in FORMS.split(";")])
+def test_a_quadratic_form_is_a_sum_of_squares_of_differences(text):
+    """Near the line x = y = z = 1, on which most of these vanish, without doubled numbers."""
+    code = compile(text, text, "eval")
+    f = lambda x, y, z: eval(code, {"x": x, "y": y, "z": z})
+    apart = rg.stabilize(f, precise=False)
+    for x, y, z in ((1.0, 1 + 1e-8, 1e-9), (1 + 2e-8, 1.0, 1 - 1e-8), (2.0, 1.0, 3.0)):
+        want = f(*[Fraction(v) for v in (x, y, z)])
+        assert abs(Fraction(float(apart(x, y, z))) - want) <= abs(want) / 2**44
+    assert np.isnan(apart(np.nan, 1.0, 1.0))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from typing import Any
 
+import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import is_moderate, range_of
@@ -492,40 +493,134 @@ def factored_square(t: Term) -> Any:
 
 
 def perfect_square(t: Term) -> Any:
-    """Return a square that was multiplied out as a square, or None: x² - 2xy + y² = (x - y)²."""
-    constant, terms = sum_of(t)[:2]
-    if constant or len(terms) != 3:
+    """Return a quadratic form as squares of differences, or None: x² − 2xy + y² = (x − y)²,
+
+        (x + y)² − 4xy = (x − y)²,    (x² + y²)/2 − ((x + y)/2)² = (x − y)²/4,    x² − 6x + 13 = (x − 3)² + 4
+
+    Σ mᵢⱼ·xᵢ·xⱼ = Σ (mᵢᵢ − Σ |mᵢⱼ|)·xᵢ² + Σ |mᵢⱼ|·(xᵢ ± xⱼ)² over pairs, where no coefficient is negative; so are
+    the forms as they are, or each xᵢ·√mᵢᵢ is taken for xᵢ. Products of other things stay beside it.
+    """
+    view, dtype = sum_of(t), dtype_of(t)
+    if (
+        dtype is None
+        or np.dtype(dtype).kind != "f"
+        or not 2 <= len(view.terms) + bool(view.constant) <= LIMIT
+    ):
         return None
-    readings = _summands(terms)
-    for i in range(3):
-        cross, (p, q) = readings[i], [view for j, view in enumerate(readings) if j != i]
-        if p.coefficient < 0 or q.coefficient < 0:
-            continue
-        roots = [_root(view) for view in (p, q)]
-        if None in roots:
-            continue
-        x, y = (root for root in roots if root is not None)
-        twice = multiplied((x, 1), (y, 1), (ProductView(2, {}), 1))
-        if twice.factors == cross.factors and abs(twice.coefficient) == abs(cross.coefficient):
-            sign = 1 if twice.coefficient == cross.coefficient else -1
-            dtype = dtype_of(t)
-            sides = [(sum_of(build_product(view, dtype)), k) for view, k in ((x, 1), (y, sign))]
-            square = ProductView(1, {build_sum(added(*sides), dtype): 2})
-            return fit(build_product(square, dtype), t)
+    readings = _parts(view)
+    opened = [_opened(reading) for reading in readings]
+    if sum(map(len, opened)) > _MONOMIALS:
+        return None
+    for sign in (1, -1):
+        total: dict[Any, Fraction] = {}
+        for view in chain(*opened):
+            key = frozenset(view.factors.items())
+            total[key] = total.get(key, Fraction(0)) + Fraction(view.coefficient) * sign
+        # What is only opened to be put together again is left as it is.
+        crossing = {
+            frozenset(r.factors.items()) for r, o in zip(readings, opened, strict=True) if len(o) == 1
+        }
+        lost = any(len(o) > 1 and r.coefficient * sign < 0 for r, o in zip(readings, opened, strict=True))
+        if (found := _as_squares(total, crossing, lost)) is not None:
+            new = fit(_summed(*found, sign, dtype), t)
+            return None if new is t else new
     return None
+
+
+def _summed(
+    squares: list[tuple[list[ProductView], Fraction]], rest: list[ProductView], sign: int, dtype: Any
+) -> Any:
+    """[([x, −y], 2)], [z], −1 → −2·(x − y)² − z"""
+    parts = [(sum_of(build_product(view, dtype)), sign) for view in rest]
+    for pair, k in reversed(squares):
+        base = build_sum(added(*[(sum_of(build_product(view, dtype)), 1) for view in pair]), dtype)
+        parts.insert(0, (sum_of(build_product(ProductView(1, {base: 2}), dtype)), whole(k * sign)))
+    return build_sum(added(*parts), dtype)
+
+
+def _parts(view: SumView) -> list[ProductView]:
+    """x − 2·y + 3 → x, −2·y, 3: the summands of a sum as products, a number among them."""
+    return _summands(view.terms) + ([ProductView(view.constant, {})] if view.constant else [])
+
+
+_MONOMIALS = 24
+_ONE = Fraction(1)
+
+
+def _opened(view: ProductView) -> list[ProductView]:
+    """k·(x + y)² → k·x², 2·k·x·y, k·y²: the monomials of a square of a sum; others as they are."""
+    if len(view.factors) == 1 and next(iter(view.factors.values())) == 2:
+        (base,) = view.factors
+        forms = _parts(sum_of(base))
+        if 1 < len(forms) <= SHARED:
+            scale = (ProductView(view.coefficient, {}), 1)
+            squares = [multiplied((x, 2), scale) for x in forms]
+            return squares + [
+                multiplied((x, 1), (y, 1), (ProductView(2, {}), 1), scale) for x, y in combinations(forms, 2)
+            ]
+    return [view]
+
+
+def _as_squares(
+    total: dict[Any, Fraction], crossing: set[Any], lost: bool
+) -> tuple[list[tuple[list[ProductView], Fraction]], list[ProductView]] | None:
+    """{x²: 1, x·y: −2, y²: 1} → [([x, −y], 1)], []: squares of sums with their amounts, and what is left; or None.
+
+    Some amount must come of one that cancels: of a square that is taken off, or of a product by itself.
+    """
+    diagonal = {root: k for key, k in total.items() if k > 0 and (root := _halved(key)) is not None}
+    if len(diagonal) < 2:
+        return None
+    squares = set(map(_doubled, diagonal))
+    pairs = {  # of pairs that have one product, as x·(x·y) and x²·y, the last has it
+        frozenset(multiplied((_of(x), 1), (_of(y), 1)).factors.items()): (x, y)
+        for x, y in combinations(diagonal, 2)
+    }
+    names = {pair: name for name, pair in pairs.items() if total.get(name) and name not in squares}
+    crosses = {pair: total[name] / 2 for pair, name in names.items()}
+    roots = {x: float_root(whole(k)) for x, k in diagonal.items()}
+    scales = [dict.fromkeys(diagonal, _ONE)]
+    if all(roots.values()):
+        scales.append({x: Fraction(root) for x, root in roots.items() if root})
+    for scale in scales:
+        for only in (crosses, {pair: k for pair, k in crosses.items() if k < 0}):
+            left = {x: k / scale[x] ** 2 for x, k in diagonal.items()}
+            amounts = {(x, y): k / (scale[x] * scale[y]) for (x, y), k in only.items()}
+            for (x, y), k in amounts.items():
+                left[x] -= abs(k)
+                left[y] -= abs(k)
+            if not amounts or any(k < 0 for k in left.values()) or all(left.values()):
+                continue
+            if not lost and not any(names[pair] in crossing for pair in amounts):
+                continue
+            found = [([_of(x, scale[x])], k) for x, k in left.items() if k]
+            found += [
+                ([_of(x, scale[x]), _of(y, scale[y] if k > 0 else -scale[y])], abs(k))
+                for (x, y), k in amounts.items()
+            ]
+            gone = {names[pair] for pair in amounts} | squares
+            return found, [_of(key, k) for key, k in total.items() if k and key not in gone]
+    return None
+
+
+def _of(factors: Any, k: Fraction = _ONE) -> ProductView:
+    return ProductView(whole(k), dict(factors))
+
+
+def _halved(factors: Any) -> Any:
+    """{x: 2} → {x: 1}, {x: 3} → None: the root of a monomial that is a square."""
+    if any(e % 2 for _, e in factors):
+        return None
+    return frozenset((b, quotient(e, 2)) for b, e in factors)
+
+
+def _doubled(factors: Any) -> Any:
+    return frozenset((b, 2 * e) for b, e in factors)
 
 
 def _summands(terms: dict[Any, Number]) -> list[ProductView]:
     """Return the summands of a sum as products, with their coefficients."""
     return [multiplied((product_of(part), 1), (ProductView(k, {}), 1)) for part, k in terms.items()]
-
-
-def _root(view: ProductView) -> ProductView | None:
-    """4·x² → 2·x, x³ → None: the root of a product that is a square."""
-    root = float_root(view.coefficient)
-    if root is None or not view.factors or any(e % 2 for e in view.factors.values()):
-        return None
-    return ProductView(root, {b: quotient(e, 2) for b, e in view.factors.items()})
 
 
 def crossed_sum(t: Term) -> Any:

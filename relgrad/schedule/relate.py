@@ -375,7 +375,6 @@ AFTER = (
     Law("factor_square", factored_square, "a number is taken from a square", SUM),
     Law("meaning_to_cancel", meant_sum, "a summand, read as the sum that it means, meets another", SUM),
     Law("factor_to_cancel", factored_sum, "a summand meets its negative inside a product", SUM),
-    Law("read_square", perfect_square, "a square has been multiplied out", SUM),
     Law("cross_products", crossed, "two products of data are taken from each other", SUM),
     Law("read_mean", averaged_sum, "a sum of exponentials over their number is a mean", SUM),
     Law(
@@ -392,6 +391,7 @@ AFTER = (
 LOG_INCREMENT = Law("log_increment", log_incremented, "the log of one program at two near points")
 COMPLEMENT_IN_LOG = Law("complement", log_of_complement, "a logarithm is of what is left of one")
 BEFORE = (
+    Law("read_square", perfect_square, "a quadratic form is a sum of squares of differences", SUM),
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),
 )
