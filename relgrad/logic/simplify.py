@@ -543,7 +543,7 @@ def _parts(view: SumView) -> list[ProductView]:
     return _summands(view.terms) + ([ProductView(view.constant, {})] if view.constant else [])
 
 
-_MONOMIALS = 24
+_MONOMIALS = 72
 _ONE = Fraction(1)
 
 
