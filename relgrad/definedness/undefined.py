@@ -69,7 +69,7 @@ def undefined(
         own = [x for x, it in zip(explicit, derived, strict=True) if it is d]
         nan, real = _Masks(own, None, flows or not d, d), _Masks(own, plain, flows, d)
         for x in own:
-            found[x] = either([m for m in (nan.of[x], real.of[x]) if m is not None]) or constant(False)
+            found[x] = _either([m for m in (nan.of[x], real.of[x]) if m is not None]) or constant(False)
     return list(rewrite([found[x] for x in explicit]).after)
 
 
@@ -119,7 +119,7 @@ class _Masks:
         given = [m for i in range(len(node.rands)) if (m := self._given(node, i)) is not None]
         passed = self._passed(node, given) if given else None
         test = outside(node, self._domains) if self._domains and isinstance(kind, ArrayType) else None
-        return either([m for m in (passed, test) if m is not None])
+        return _either([m for m in (passed, test) if m is not None])
 
     def _given(self, node: Term, i: int) -> Term | None:
         """x·m → ¬def x ∧ m ≠ 0, m a mask's zero: where an operand is undefined and that matters."""
@@ -160,7 +160,7 @@ class _Masks:
         known = [z for z in zeros if z is not None]
         if op.elementwise or type(op) is Cast:
             if op is multiply:
-                return either(known)
+                return _either(known)
             if op in (add, subtract):
                 return logical_and.make_node(*known) if len(known) == 2 else None
             return zeros[0] if op in (divide, negative, positive, absolute) or type(op) is Cast else None
@@ -202,7 +202,7 @@ class _Masks:
         # The op itself says what it makes of NaN. Where it is linear, the numbers beside do not matter.
         linear = all(i in op.laws.linear for i, x in enumerate(node.rands) if self.of.get(x) is not None)
         applied = self._applied(node, ones=linear and type(op) is not Project)
-        anywhere = either([as_term(np.any(Tracer(m))) for m in given])
+        anywhere = _either([as_term(np.any(Tracer(m))) for m in given])
         if not isinstance(node.type, ArrayType):
             self._guarded[node] = applied
             return anywhere
@@ -212,7 +212,7 @@ class _Masks:
 
     def _tied(self, node: Term, given: Sequence[Term]) -> Term:
         """Σ a over axes → any(¬def a) along these: the entries that an op ties to some of which one is given."""
-        mask, op = either(given), node.op
+        mask, op = _either(given), node.op
         assert mask is not None
         axes = () if op.elementwise else tuple([a for a in op.axes if -a <= mask.type.ndim])
         return as_term(np.any(Tracer(mask), axis=axes, keepdims=True)) if axes else mask
@@ -233,7 +233,7 @@ MANY = 16
 """A disjunction of more masks is one of disjunctions."""
 
 
-def either(masks: Sequence[Term]) -> Term | None:
+def _either(masks: Sequence[Term]) -> Term | None:
     """[a ∨ b, a] → a ∨ b: where one of some masks is true, each of which is asked once."""
     found: Term | None = None
     for mask in _alternatives(masks):
