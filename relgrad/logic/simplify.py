@@ -544,6 +544,7 @@ def _parts(view: SumView) -> list[ProductView]:
 
 
 _MONOMIALS = 72
+"""Quadratic forms of more monomials are left as they are."""
 _ONE = Fraction(1)
 
 
@@ -604,6 +605,7 @@ def _as_squares(
 
 
 def _of(factors: Any, k: Fraction = _ONE) -> ProductView:
+    """{(x, 1), (y, 2)}, 3 → 3·x·y²: a monomial, with an amount, as a product."""
     return ProductView(whole(k), dict(factors))
 
 
@@ -615,6 +617,7 @@ def _halved(factors: Any) -> Any:
 
 
 def _doubled(factors: Any) -> Any:
+    """{(x, 1), (y, 2)} → {(x, 2), (y, 4)}: the square of a monomial."""
     return frozenset((b, 2 * e) for b, e in factors)
 
 
