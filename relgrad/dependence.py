@@ -9,10 +9,7 @@ from relgrad.term import Term, kept, subterms
 
 def depths(roots: Sequence[Term]) -> dict[Term, int]:
     """sin(x) + x → {x: 1, sin(x): 2, sin(x) + x: 3}: the longest path from each term below the roots to a leaf."""
-    depth: dict[Term, int] = {}
-    for node in subterms(*roots):
-        depth[node] = 1 + max((depth[rand] for rand in node.rands), default=0)
-    return depth
+    return {node: _depth(node) for node in subterms(*roots)}
 
 
 def dependent(roots: Sequence[Term], sources: Sequence[Term]) -> set[Term]:

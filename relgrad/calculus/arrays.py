@@ -82,6 +82,10 @@ def vanishing(c: Coefficient) -> Any:
     return size(c[0]) <= 8 * error_of(c)
 
 
+def _price(product: Any) -> int:
+    return DEAR if isinstance(product, Doubled) else 1
+
+
 class _Column(list[Coefficient | None]):
     """Coefficients c, and of each |c| and dc + 2ε·|c|: the factors of which the error of a product is made."""
 
@@ -168,7 +172,7 @@ class _Arrays(Algebra):
             if (x := ours[i]) is None or (y := theirs[j]) is None:
                 continue
             part = x[0] * y[0]
-            spent += DEAR if isinstance(part, Doubled) else 1
+            spent += _price(part)
             (one, _), (other, rounded) = ours.size_at(i, x), theirs.size_at(j, y)
             # |x|·dy + dx·|y|, and the rounding of the product: 2ε·|x|·|y|.
             error = error + one * (y[1] if isinstance(part, Doubled) else rounded)
@@ -233,7 +237,7 @@ class Multilinear(Power):
         for chosen in self._chosen(len(self.parts), k):
             sizes = [size(c[0]) for c in chosen]
             part = self.times(*[c[0] for c in chosen])
-            self.algebra.spend(len(chosen) * (DEAR if isinstance(part, Doubled) else 1))
+            self.algebra.spend(len(chosen) * _price(part))
             value = part if value is None else value + part
             if not isinstance(part, Doubled):
                 error = error + len(chosen) * EPS * self.times(*sizes)

@@ -158,8 +158,10 @@ class _Beside(NamedTuple):
 
 def _beside(view: SumView) -> Iterator[_Beside]:
     """a·f(x) − (a + b)·f(y) → the two, with a as the shared factor: f(x) is as f(y), and opposite."""
-    whole = [(part, k, product_of(part)) for part, k in view.terms.items()]
-    known = [(part, k, found, abs(k * found.coefficient), _heads(found)) for part, k, found in whole]
+    known = [
+        (part, k, found := product_of(part), abs(k * found.coefficient), _heads(found))
+        for part, k in view.terms.items()
+    ]
     for among, n in view.terms.items():
         for sums, lower in _spread(among):
             likeness = _likeness(lower)

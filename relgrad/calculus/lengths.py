@@ -242,13 +242,8 @@ class _OfLength(Walk):
             t.cache[self._key] = super().__call__(t)
         return t.cache[self._key]
 
-    def every(self, parts: Sequence[Term]) -> list[Term] | None:
-        new: list[Term] = []
-        for part in parts:
-            if (found := part if _is_zero(part) else self(part)) is None:
-                return None
-            new.append(found)
-        return new
+    def stays(self, t: Term) -> bool:
+        return _is_zero(t)
 
     def _linear(self, t: Term, length: Term) -> Term | None:
         """L(t) → L(f(t));    concatenate(a, b) → concatenate(f(a), f(b)): None where the length does not cross L."""

@@ -41,11 +41,15 @@ class Walk:
     def of(self, t: Term) -> Term | None:
         raise NotImplementedError
 
+    def stays(self, t: Term) -> bool:
+        """Whether a part is its own image, whatever that of a term is: none, unless a map says so."""
+        return False
+
     def every(self, parts: Sequence[Term]) -> list[Term] | None:
         """[a, b] → [f(a), f(b)]; None if one of them has no image."""
         new: list[Term] = []
         for part in parts:
-            if (found := self(part)) is None:
+            if (found := part if self.stays(part) else self(part)) is None:
                 return None
             new.append(found)
         return new

@@ -511,17 +511,15 @@ def perfect_square(t: Term) -> Any:
     opened = [_opened(reading) for reading in readings]
     if sum(map(len, opened)) > _MONOMIALS:
         return None
+    total: dict[Any, Fraction] = {}
+    for monomial in chain(*opened):
+        key = frozenset(monomial.factors.items())
+        total[key] = total.get(key, Fraction(0)) + Fraction(monomial.coefficient)
+    # What is only opened to be put together again is left as it is.
+    crossing = {frozenset(r.factors.items()) for r, o in zip(readings, opened, strict=True) if len(o) == 1}
     for sign in (1, -1):
-        total: dict[Any, Fraction] = {}
-        for view in chain(*opened):
-            key = frozenset(view.factors.items())
-            total[key] = total.get(key, Fraction(0)) + Fraction(view.coefficient) * sign
-        # What is only opened to be put together again is left as it is.
-        crossing = {
-            frozenset(r.factors.items()) for r, o in zip(readings, opened, strict=True) if len(o) == 1
-        }
         lost = any(len(o) > 1 and r.coefficient * sign < 0 for r, o in zip(readings, opened, strict=True))
-        if (found := _as_squares(total, crossing, lost)) is not None:
+        if (found := _as_squares({key: k * sign for key, k in total.items()}, crossing, lost)) is not None:
             new = fit(_summed(*found, sign, dtype), t)
             return None if new is t else new
     return None

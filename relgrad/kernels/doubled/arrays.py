@@ -40,10 +40,9 @@ def _matmul(a: Doubled, b: Doubled) -> Doubled:
     *stack, row, column = np.nonzero(is_open(found))
     if not 0 < len(row) * a.shape[-1] <= LARGEST:
         return found
-    rows, columns = (
-        x.moved(lambda part: np.broadcast_to(part, (*found.shape[:-2], *part.shape[-2:]))[*stack, at])  # noqa: B023
-        for x, at in ((a, row), (b.moved(lambda part: np.swapaxes(part, -1, -2)), column))
-    )
+    at_stack = lambda part: np.broadcast_to(part, (*found.shape[:-2], *part.shape[-2:]))
+    rows = a.moved(lambda part: at_stack(part)[*stack, row])
+    columns = b.moved(lambda part: at_stack(np.swapaxes(part, -1, -2))[*stack, column])
     parts = [np.array(part) for part in found.parts]
     for part, better in zip(parts, total(multiply(rows, columns), axis=-1).parts, strict=True):
         part[*stack, row, column] = better
