@@ -292,7 +292,7 @@ def _is_mean(x: Term, y: Term) -> bool:
 def _repeated_axes(t: Term) -> frozenset[int]:
     """broadcast(x, (3, 4)) with x : (3, 1) → {−1}: the axes along which all entries of a term are the same.
 
-    Those that a stack of equal arrays has, too.
+    Those that a stack of equal arrays has, too, and x[[0, 0]].
     """
     kind, op = t.type, t.op
     if not isinstance(kind, ArrayType):
@@ -301,10 +301,26 @@ def _repeated_axes(t: Term) -> frozenset[int]:
     if isinstance(op, Concatenate) and all(x is t.rands[0] for x in t.rands):
         repeated = t.rands[0].cache["repeated axes"]
         return frozenset([a for a in axes if a in repeated or t.rands[0].type.extent(a) == 1])
+    if _takes(t) and type(op) is not BroadcastTo:
+        return frozenset(axes) & _repeated_places(t)
     if not (op.elementwise or type(op) in (BroadcastTo, Sum, Max, Min)) or not t.rands:
         return frozenset()
     operands = t.rands[:1] if type(op) is BroadcastTo else t.rands
     return frozenset([a for a in axes if all(_is_repeated(x, a) for x in operands)])
+
+
+def _repeated_places(t: Term) -> frozenset[int]:
+    """x[[0, 0]] → {−1}, x[[0, 1]] → {}: the axes along which a term takes one entry of its operand."""
+    x = t.rands[0]
+    if any(_size(u) > LARGEST for u in (t, x)):
+        return frozenset()
+    kind: Any = x.type
+    same = [slice(1 if a in x.cache["repeated axes"] else None) for a in range(-kind.ndim, 0)]
+    places: Any = np.arange(_size(x)).reshape(kind.shape)[tuple(same)]
+    places = _applied(t, np.broadcast_to(places, kind.shape))
+    if places is None:
+        return frozenset()
+    return frozenset([a for a in range(-places.ndim, 0) if not np.diff(places, axis=a).any()])
 
 
 def _is_repeated(x: Term, axis: int) -> bool:

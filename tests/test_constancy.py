@@ -123,6 +123,8 @@ def test_what_flows_to_infinite_entries_is_infinite():
         lambda x: np.linalg.norm(np.cumsum(x - x)) * x + x**3,
         lambda x: np.std(np.stack([x**2, x**2], -1).sum(axis=0)) * x + x**3,
         lambda x: np.std(np.exp(np.broadcast_to(x, (3, 2))), axis=0) * x + x**3,
+        lambda x: np.std(np.exp(x)[[1, 1, 1]] ** 2) * x + x**3,
+        lambda x: np.std(np.repeat(x[None], 3, axis=0).T, axis=1) * x + x**3,
     ],
 )
 def test_nothing_flows_through_what_is_constant_at_any_order(f, strategy):
