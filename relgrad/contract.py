@@ -361,7 +361,8 @@ class Contract:
 
     "sum": summands are near each other in size, and of opposite signs; "zeros": the result vanishes where the operand
     does not, as log u at 1; "centre": the operand is far from 0 beside the result, u less its mean; "difference": so
-    are the first two, Σ x less y; "rows": those of a matrix are nearly dependent, and eliminated.
+    are the first two, Σ x less y; "rows": those of a matrix are nearly dependent, and eliminated; "turns": whole ones
+    are taken off a large angle.
     """
     margin: Callable[..., Any] | None = None
     """How far computed operands are from where their errors are multiplied, if anywhere: 1 - |u| of arcsin u."""

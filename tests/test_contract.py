@@ -52,7 +52,7 @@ KINDS: dict[str, Any] = {
 }
 CHOICES = {
     "out_of_range": {"returns", "stays", "absorbed"},
-    "cancels": {"", "difference", "sum", "zeros", "centre", "rows"},
+    "cancels": {"", "difference", "sum", "zeros", "centre", "rows", "turns"},
 }
 
 

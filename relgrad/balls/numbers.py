@@ -23,7 +23,7 @@ from relgrad.errors import RelgradError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels.containers import mapped, parts
 from relgrad.kernels.doubled import computed, given, rounded
-from relgrad.kernels.doubled.number import Doubled, Undecided, is_open
+from relgrad.kernels.doubled.number import Doubled, GivenUp, Undecided
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, lowered, share_rules
 from relgrad.leaf import Input
@@ -39,7 +39,7 @@ PRECISIONS = (256, 1280, 4096)
 is 0 is below all floats, and settled."""
 ENOUGH = 160
 """Bits for what doubled numbers hold."""
-WORK = 1 << 16
+WORK = 1 << 17
 """A program is given up after so many operations on balls of the least precision."""
 BEYOND = 1 << 62
 """The exponent of what is farther than all numbers of extended range."""
@@ -50,10 +50,6 @@ MANY = 1 << 10
 _GRAPHS: dict[Any, tuple[Any, list[Term]]] = {}
 _LOCK = threading.RLock()
 """The precision of balls is that of the whole process."""
-
-
-class GivenUp(Undecided):
-    """More digits would be of no use, or too much work."""
 
 
 _UNTOLD = (GivenUp, RelgradError, *OF_FLOATS_ONLY)
@@ -132,25 +128,26 @@ class Balls(Numbers):
             raise GivenUp
 
     @classmethod
-    def program(cls, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function as written in balls, of so many digits that its results are known to the last.
+    def programs(cls, function: Callable[..., Any]) -> list[Callable[..., Any]]:
+        """Return a function as written in balls, of more and more digits.
 
-        Raises Undecided. What stays open, as 0/0 does, is infinitely far off.
+        Raises Undecided; and GivenUp, where more digits are of no use. What stays open, as 0/0 does, is infinitely
+        far off.
         """
         twin = Twin(function, cls)
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            def compute() -> Any:
-                results, decided = twin(*args, **kwargs)
-                return mapped(_enclosed, results), decided
+        def in_digits(bits: int) -> Callable[..., Any]:
+            def call(*args: Any, **kwargs: Any) -> Any:
+                with cls._working(), _precision(bits):
+                    try:
+                        results, decided = twin(*args, **kwargs)
+                    except _UNTOLD as error:
+                        raise GivenUp from error
+                    return mapped(_enclosed, results), decided
 
-            with cls._working():
-                found = _in_digits(compute, lambda x: not any(is_open(part).any() for part in parts(x[0])))
-            if found is None:
-                raise Undecided
-            return found
+            return call
 
-        return call
+        return list(map(in_digits, PRECISIONS))
 
     @classmethod
     def called(cls, function: Any, args: Any, kwargs: Any, wanted: Any) -> tuple[Any, Any]:

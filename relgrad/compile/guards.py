@@ -15,6 +15,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     log1p u            cancels(1 + u, 1.0), for a computed u
     √(y² + e·w)        cancels((y² + e·w)/(y² + |e·w|), 1.0), for a computed operand, and other roots of discriminants
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
+    sin u              cancels(1.0, (u, 2⁻¹⁰)), for a computed u: whole turns are taken off a large angle; so cos, tan
     u − mean u         cancels(centred_u, u), for a computed u
     Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
     a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
@@ -75,6 +76,8 @@ ROWS = 16
 """Matrices of more rows are taken as floats give them: balls are slow."""
 LARGE = 64.0
 """Powers up to this are as accurate as their bases."""
+TURNED = 2.0**-10
+"""So much larger an angle is than other parts before a test trips, since none is large by chance."""
 _SUMS = (add, subtract)
 
 
@@ -172,6 +175,20 @@ def _is_mirrored(t: Term) -> bool:
         even = bool(np.all(others[0].op.value % 2 == 0))
     ranges = range_of(x), range_of(y)
     return even and not any(all(r.nonnegative for r in side) for side in (ranges, [-r for r in ranges]))
+
+
+def _raised(t: Term) -> Sequence[Term]:
+    """xⁿ → x, n;    Δpower(x, y, n, x − y) → x, y, n;    eˣ → nothing: what is raised, and to which power."""
+    if t.op in (power, float_power):
+        return t.rands
+    return t.rands[:3] if isinstance(t.op, Difference) and t.op.of is power and t.op.position == 0 else []
+
+
+def _angles(t: Term) -> Sequence[Term]:
+    """sin(x) → [x], Δsin(x, y, x − y) → [x, y]: the operands that whole turns are taken off."""
+    if isinstance(t.op, Difference):
+        return t.rands[:2] if t.op.of.cancels == "turns" else []
+    return t.rands[:1] if t.op.cancels == "turns" else []
 
 
 def _without_distance(t: Term) -> list[Term]:
@@ -297,8 +314,15 @@ class _Guards:
                 yield term(Test("sum_cancels", () if whole else op.axes), t, *t.rands)
         elif self._is_product(t) and t in self._matters and not axes:
             yield term(Test("product_cancels"), t, *t.rands)
-        elif op in (power, float_power) and not self._exact[t.rands[0]] and not _is_small(t.rands[1]):
-            yield term(Test(self._cancels), constant(1, t.type.dtype), t.rands[1])
+        elif (
+            (raised := _raised(t))
+            and not all(map(self._exact.get, raised[:-1]))
+            and not _is_small(raised[-1])
+        ):
+            yield term(Test(self._cancels), constant(1, t.type.dtype), raised[-1])
+        elif angles := [x for x in _angles(t) if not self._exact[x] and not _is_small(x, 1 / TURNED)]:
+            parts = [(x, (constant(TURNED, t.type.dtype),)) for x in angles]
+            yield self._cancelling(constant(1, t.type.dtype), parts, axes)
         elif isinstance(op, Telescope):
             yield self._cancelling(t, [(x, ()) for x in t.rands[3:]], axes)
         elif op.cancels == "rows":
@@ -515,10 +539,10 @@ def _is_at_most_one(k: Any) -> bool:
     return is_constant(k) and bool(np.all(np.abs(k.op.value) <= 1))
 
 
-def _is_small(t: Term) -> bool:
-    """Whether a power to this multiplies errors by little: x², x^64: yes; x^100: no."""
+def _is_small(t: Term, most: float = LARGE) -> bool:
+    """Whether a power to this multiplies errors by little, or an angle does: x², x^64: yes; x^100: no."""
     size = max(abs(range_of(t).low), abs(range_of(t).high))
-    return size <= LARGE or (is_constant(t) and bool(np.all(np.abs(t.op.value) <= LARGE)))
+    return size <= most or (is_constant(t) and bool(np.all(np.abs(t.op.value) <= most)))
 
 
 def _are_powers_of_two(value: Any) -> bool:

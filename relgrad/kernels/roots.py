@@ -27,31 +27,34 @@ __all__ = [
 @arithmetic_kernel
 @by_entries
 def product_difference(x: Any, y: Any, u: Any, v: Any) -> Any:
-    """x·y − u·v, with exact products where they cancel; within 2 ulp. Source: Kahan 2004.
+    """x·y − u·v, with exact products where they cancel, of any size; within 2 ulp. Source: Kahan 2004.
 
     >>> product_difference(1 + 2.0**-30, 1 - 2.0**-30, 1.0, 1.0) == -(2.0**-60)
     np.True_
+    >>> product_difference(1e200, 1e200, 1e200, 2e200)
+    np.float64(-inf)
     """
-    plain = x * y - u * v
     with np.errstate(all="ignore"):
-        (p, p_low), (q, q_low) = two_product(x, y), two_product(u, v)
-        value = (p - q) + (p_low - q_low)
-    return np.where(np.isfinite(value), value, plain)[()]
+        plain = x * y - u * v
+        scaled, k = _scaled_difference(x, y, u, v)
+    exact = np.isfinite(x) & np.isfinite(y) & np.isfinite(u) & np.isfinite(v)
+    return np.where(exact, np.ldexp(np.where(exact, scaled, 0.0), k), plain)[()]
+
+
+def _scaled_difference(x: Any, y: Any, u: Any, v: Any) -> tuple[Any, Any]:
+    """x, y, u, v → d, k with d·2ᵏ = x·y − u·v, both products exact; k is that of the larger."""
+    (mx, kx), (my, ky), (mu, ku), (mv, kv) = map(np.frexp, (x, y, u, v))
+    first, second = kx + ky, ku + kv
+    k = np.where(mx * my == 0, second, np.where(mu * mv == 0, first, np.maximum(first, second)))
+    p, p_low = [np.ldexp(part, first - k) for part in two_product(mx, my)]
+    q, q_low = [np.ldexp(part, second - k) for part in two_product(mu, mv)]
+    return (p - q) + (p_low - q_low), k
 
 
 def _discriminant(w: Any, y: Any, e: Any) -> tuple[Any, Any]:
     """w, y, e → r, k with r·2ᵏ = √(y² + e·w), both products exact."""
-    (mw, kw), (my, ky), (me, ke) = np.frexp(w), np.frexp(y), np.frexp(e)
-    product = kw + ke
-    k = np.where(me * mw == 0, ky, np.where(my == 0, (product + 1) // 2, np.maximum(ky, (product + 1) // 2)))
-    p, p_low = two_product(me, mw)
-    q, q_low = two_product(my, my)
-    p, p_low = np.ldexp(p, product - 2 * k), np.ldexp(p_low, product - 2 * k)
-    q, q_low = np.ldexp(q, 2 * (ky - k)), np.ldexp(q_low, 2 * (ky - k))
-    total = p + q
-    back = total - p
-    low = (p - (total - back)) + (q - back)
-    return np.sqrt(total + (low + (p_low + q_low))), k
+    total, k = _scaled_difference(y, y, -e, w)
+    return np.sqrt(np.where(k % 2, 2.0 * total, total)), k // 2
 
 
 @entrywise

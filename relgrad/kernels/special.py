@@ -215,10 +215,13 @@ def mills_excess(x: Any) -> Any:
 
 @lru_cache
 def _half_gaussian(order: int) -> list[tuple[float, float]]:
-    """∫₀^∞ (2/√π)·(−2s)ⁿ·exp(−s²)·f(s) ds ≈ Σ wᵢ·f(sᵢ): points s and weights."""
-    nodes, weights = np.polynomial.legendre.leggauss(60)
-    s = 4.5 * (nodes + 1)
-    weights = weights * 4.5 * _TWO_OVER_ROOT_PI * (-2 * s) ** order * np.exp(-s * s)
+    """∫₀^∞ (2/√π)·(−2s)ⁿ·exp(−s²)·f(s) ds ≈ Σ wᵢ·f(sᵢ), n > 0: points s = exp(u − e⁻ᵘ) and weights.
+
+    Source: Takahasi & Mori 1974, Double exponential formulas for numerical integration.
+    """
+    u = np.arange(-36, 25) / 12
+    s = np.exp(u - np.exp(-u))
+    weights = s * (1 + np.exp(-u)) / 12 * _TWO_OVER_ROOT_PI * (-2 * s) ** order * np.exp(-s * s)
     return list(zip(s.tolist(), weights.tolist(), strict=True))
 
 
@@ -248,7 +251,7 @@ def erfcx_n(x: Any, order: int = 0) -> Any:
     """The order-th derivative of exp(x²)·erfc(x).
 
     Below 0 by y' = 2xy − 2/√π and y⁽ⁿ⁺¹⁾ = 2x·y⁽ⁿ⁾ + 2n·y⁽ⁿ⁻¹⁾; above 0, where these cancel, by
-    Gauss-Legendre quadrature for x < 1.5 and by a continued fraction from there on. Orders 0 to 6 are within
+    quadrature for x < 1.5 and by a continued fraction from there on, within 8 ulp. Orders 0 to 6 are within
     64 ulp; order 0 within 8 (SciPy's: 300 for x < 0).
     """
     x, dtype = _double(x)

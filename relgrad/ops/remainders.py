@@ -24,6 +24,7 @@ versin = elementwise(
     range=_UP_TO_TWO,
     ball=lambda x: 2 * (x / 2).sin() ** 2,
     complement=lambda x: np.cos(x),
+    cancels="turns",
 )
 coversin = elementwise(
     kernels.coversin,
@@ -31,4 +32,5 @@ coversin = elementwise(
     range=_UP_TO_TWO,
     ball=lambda x: 1 - x.sin(),
     complement=lambda x: np.sin(x),
+    cancels="turns",
 )

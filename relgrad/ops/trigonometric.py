@@ -27,6 +27,7 @@ sin = elementwise(
     range=_WAVE,
     ball=lambda x: x.sin(),
     word="sine",
+    cancels="turns",
     complement=coversin,
 )
 cos = elementwise(
@@ -37,6 +38,7 @@ cos = elementwise(
     ball=lambda x: x.cos(),
     tolerant=True,
     word="cosine",
+    cancels="turns",
 )
 tan = elementwise(
     np.tan,
@@ -44,6 +46,7 @@ tan = elementwise(
     laws=Laws(parity=-1),
     ball=lambda x: x.tan(),
     word="tangent",
+    cancels="turns",
 )
 arcsin = elementwise(
     np.arcsin,

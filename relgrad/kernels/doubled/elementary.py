@@ -4,7 +4,8 @@ Leading terms of series are computed in pairs, and the others in floats. `ERROR`
 of their relative errors.
 
 Sources: Tang 1989, Table-driven implementation of the exponential function in IEEE floating-point arithmetic; Muller
-2016, Elementary functions, ch. 6 and 11; Cody & Waite 1980 for the reduction by a constant in parts.
+2016, Elementary functions, ch. 6 and 11; Cody & Waite 1980 for the reduction by a constant in parts; Payne & Hanek
+1983, Radian reduction for trigonometric functions, for that of large angles.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ ERROR = 2.0**-97
 MOST = 2.0**19
 """So large are arguments of e^x at most."""
 FARTHEST = 2.0**15
-"""Angles beyond this are not reduced."""
+"""Angles beyond this are reduced in whole numbers."""
 _BITS = 220
+_FAR_BITS = 1300
+"""As many as the largest float has before the point, and those behind it."""
 _EXACT = 2.0**20
 """Multiples of parts of constants by whole numbers up to this are exact."""
 _STEPS = 32
@@ -60,9 +63,9 @@ def _shortened(x: Fraction, count: int) -> list[float]:
     return [*parts, float(x)]
 
 
-def _series(x: Fraction, first: Fraction, ratio: Any) -> Fraction:
+def _series(x: Fraction, first: Fraction, ratio: Any, bits: int = _BITS) -> Fraction:
     """Σ aₖ, a₀ = first, aₖ = ratio(k)·x·aₖ₋₁, to 2⁻²²⁰: x = 1, 1, k ↦ 1/k gives e."""
-    unit = 1 << _BITS
+    unit = 1 << bits
     total = term = int(first * unit)
     k = 1
     while term:
@@ -73,16 +76,21 @@ def _series(x: Fraction, first: Fraction, ratio: Any) -> Fraction:
     return Fraction(total, unit)
 
 
-@cache
-def constants() -> dict[str, Fraction]:
-    """log 2 = 2·artanh(1/3), π = 16·arctan(1/5) − 4·arctan(1/239), and others that derivatives have as factors."""
-    ln2 = 2 * _series(Fraction(1, 9), Fraction(1, 3), lambda k: Fraction(2 * k - 1, 2 * k + 1))
-    ln5_4 = 2 * _series(Fraction(1, 81), Fraction(1, 9), lambda k: Fraction(2 * k - 1, 2 * k + 1))
+def _pi(bits: int) -> Fraction:
+    """π = 16·arctan(1/5) − 4·arctan(1/239)"""
     arctan = [
-        _series(Fraction(-1, n * n), Fraction(1, n), lambda k: Fraction(2 * k - 1, 2 * k + 1))
+        _series(Fraction(-1, n * n), Fraction(1, n), lambda k: Fraction(2 * k - 1, 2 * k + 1), bits)
         for n in (5, 239)
     ]
-    pi = 16 * arctan[0] - 4 * arctan[1]
+    return 16 * arctan[0] - 4 * arctan[1]
+
+
+@cache
+def constants() -> dict[str, Fraction]:
+    """log 2 = 2·artanh(1/3), π, and others that derivatives have as factors."""
+    ln2 = 2 * _series(Fraction(1, 9), Fraction(1, 3), lambda k: Fraction(2 * k - 1, 2 * k + 1))
+    ln5_4 = 2 * _series(Fraction(1, 81), Fraction(1, 9), lambda k: Fraction(2 * k - 1, 2 * k + 1))
+    pi = _pi(_BITS)
     root, two_roots = (Fraction(math.isqrt(int(n * pi * 4**_BITS)), 2**_BITS) for n in (2, 4))
     return {
         "ln2": ln2,
@@ -137,6 +145,27 @@ def _reduced(x: Pair, parts: list[float]) -> tuple[Any, Pair]:
         for n in multiples:
             x = add_float(x, -n * part)
     return np.where(np.isfinite(k), k, 0).astype(np.int64), add(x, negative(two_product(k, parts[-1])))
+
+
+@cache
+def _whole_steps() -> tuple[int, int]:
+    """32/π·2¹³⁰⁰ and π/32·2²²⁰, rounded: of a multiple by the largest float, 220 bits behind the point are left."""
+    step = _pi(_FAR_BITS + _BITS) / _STEPS
+    return round(2**_FAR_BITS / step), round(2**_BITS * step)
+
+
+def _reduced_in_whole_numbers(hi: float, lo: float) -> tuple[int, float, float]:
+    """x → k modulo 64, x − k·π/32, for any finite x = hi + lo: by exact products (Payne & Hanek 1983)."""
+    if not math.isfinite(hi + lo):
+        return 0, math.nan, math.nan
+    steps, step = _whole_steps()
+    (n, d), (m, e) = hi.as_integer_ratio(), lo.as_integer_ratio()
+    unit = max(d, e)
+    turned = (n * (unit // d) + m * (unit // e)) * steps >> _FAR_BITS - _BITS + unit.bit_length() - 1
+    k = (turned + (1 << _BITS - 1)) >> _BITS
+    rest = (turned - (k << _BITS)) * step
+    first = float(rest)
+    return k % (2 * _STEPS), math.ldexp(first, -2 * _BITS), math.ldexp(rest - int(first), -2 * _BITS)
 
 
 Coefficients = tuple[list[tuple[float, float]], list[float]]
@@ -218,9 +247,16 @@ def _raised(y: Pair, k: Any) -> Pair:
 
 
 def sincos(x: Pair) -> tuple[Pair, Pair]:
-    """sin(a + r) = sin a + (sin a·(cos r − 1) + cos a·sin r), a = jπ/32; likewise cos. NaN where |x| is large."""
+    """sin(a + r) = sin a + (sin a·(cos r − 1) + cos a·sin r), a = jπ/32; likewise cos."""
     s, c, unit = _sines()
-    k, r = _reduced((np.where(np.abs(x[0]) < FARTHEST, x[0], np.nan), x[1]), unit)
+    far = np.abs(x[0]) >= FARTHEST
+    k, r = _reduced((np.where(far, 0.0, x[0]), x[1]), unit)
+    if np.any(far):
+        found = np.frompyfunc(_reduced_in_whole_numbers, 2, 3)(np.where(far, x[0], 0.0), x[1])
+        k, first, rest = [
+            np.where(far, np.asarray(a, b.dtype), b) for a, b in zip(found, (k, *r), strict=True)
+        ]
+        r = first, rest
     j = k % (2 * _STEPS)
     s, c = (s[0][j], s[1][j]), (c[0][j], c[1][j])
     u = square(r)

@@ -32,6 +32,10 @@ class Undecided(ArithmeticError):
     """x > 0 of x = 10⁻²⁰ ± 10⁻¹⁹: a program asks a question of numbers that their enclosures leave open."""
 
 
+class GivenUp(Undecided):
+    """More digits would be of no use, or too much work."""
+
+
 class Doubled(Numbers):
     """hi + lo ± bound, an array; without lo, it is exact."""
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.containers import mapped, paired, parts
-from relgrad.kernels.doubled.number import BLOCK, Doubled, is_open
+from relgrad.kernels.doubled.number import BLOCK, Doubled, GivenUp, is_open
+from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.extended.retry import filled
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_nan, lowered
 from relgrad.kernels.watched import Inside
@@ -48,7 +49,7 @@ def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1) -> b
     """
     if axis is None:
         return _below(result, parts, TINY, chances) is not False
-    if not isinstance(result, np.ndarray):
+    if not isinstance(result, np.ndarray | Extended):
         return False
     axes = axis if type(axis) is tuple else (axis,)
     if math.prod([result.shape[a] for a in axes]) == result.size:
@@ -68,6 +69,8 @@ def _chance(sums: int, chances: float, products: int = 1, least: float = TINY) -
 def _below(result: Any, parts: Sequence[Any], least: float, chances: float) -> Any:
     """|result| < ε·|part| for a part, entry by entry, or False for nowhere; large arrays by blocks, in the cache."""
     kind = type(result)
+    if any(isinstance(x, Extended) for x in (result, *map(_first, parts))):
+        return _any_below(result, parts, _chance(np.size(result), chances, least=least))
     if kind is np.float64:
         sizes = [abs(x[0] * x[1]) if type(x) is tuple else abs(x) for x in parts]
         if all([isinstance(x, float) for x in sizes]):  # noqa: C419
@@ -104,13 +107,13 @@ def _mean_square(x: Any, axes: tuple[int, ...]) -> Any:
     axes = tuple([a for a in axes if a >= -np.ndim(x)])
     if not axes:
         return _squares(x) / (np.size(x) or 1)
-    return np.add.reduce(np.square(x), axis=axes, keepdims=True) / math.prod([x.shape[a] or 1 for a in axes])
+    return np.sum(np.square(x), axis=axes, keepdims=True) / math.prod([x.shape[a] or 1 for a in axes])
 
 
 def _squares(x: Any) -> Any:
     """Σ x², by blocks, for which BLAS wakes no other threads."""
     if not isinstance(x, np.ndarray):
-        return x * x
+        return np.sum(x * x)
     x = x.reshape(-1)
     x = x if x.dtype.kind == "f" else x.astype(float)  # squares of integers wrap around
     if x.size <= 2 * BLOCK:
@@ -126,13 +129,13 @@ def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1) -> boo
     >>> sum_cancels(np.float64(0), np.array([1.0, -1.0])), sum_cancels(np.float64(0.5), np.array([1.0, -0.5]))
     (True, False)
     """
-    if not issubclass(type(total), (np.ndarray, np.floating)):
+    if not issubclass(type(total), (np.ndarray, np.floating, Extended)):
         return False
     sums = np.size(total)
     small = _chance(sums, chances, x.size // (sums or 1))
-    if sums == 1 and abs(total) >= small * math.sqrt(x.size * _squares(x)):
+    if sums == 1 and abs(total) >= small * np.sqrt(x.size * _squares(x)):
         return False  # since Σ |x| ≤ √n·‖x‖
-    magnitudes = np.add.reduce(np.abs(x), axis=axis, keepdims=np.ndim(total) == np.ndim(x))
+    magnitudes = np.sum(np.abs(x), axis=axis, keepdims=np.ndim(total) == np.ndim(x))
     return bool(np.any(np.abs(total) < small * magnitudes))
 
 
@@ -159,6 +162,12 @@ def product_cancels(product: Any, a: Any, b: Any, chances: float = 1) -> bool:
     >>> product_cancels(np.array([[0.0]]), a, np.array([[1.0], [-1.0]]))
     True
     """
+    if isinstance(product, Extended):
+        return bool(
+            np.any(
+                np.abs(product) < _chance(np.size(product), chances, a.shape[-1]) * (np.abs(a) @ np.abs(b))
+            )
+        )
     if not issubclass(type(product), (np.ndarray, np.floating)):
         return False
     size, small = np.abs(product), _chance(np.size(product), chances, a.shape[-1])
@@ -191,6 +200,14 @@ def ill_conditioned(a: Any, chances: float = 1) -> bool:
     with np.errstate(all="ignore"):
         sums = np.matmul(np.abs(inverse), np.add.reduce(np.abs(a), axis=-1, keepdims=True))
         return bool(np.any(sums * _chance(a.size // n**2, chances, n**3) > 1))
+
+
+# In extended range, too, digits are those of floats.
+Extended.named.update(
+    dict.fromkeys(
+        [test.__name__ for test in (cancels_at, cancels, sum_cancels, product_cancels)], lambda test: test
+    )
+)
 
 
 def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], Any]:
@@ -271,11 +288,11 @@ _FAILURES = (ArithmeticError, *OF_FLOATS_ONLY)
 
 
 class _Again:
-    """f as written → f in doubled numbers, and in balls where these leave a result open."""
+    """f as written → f in doubled numbers, and in balls of more and more digits where these leave a result open."""
 
     def __init__(self, function: Function):
         self._function = function
-        self._kinds = Twin(function, Doubled), Numbers.surest.program(function)
+        self._kinds = [Twin(function, Doubled), *Numbers.surest.programs(function)]
         self._inside = Twin(function, Inside)
 
     def inside(self, result: Any, args: Any, kwargs: Any) -> Any:
@@ -290,6 +307,8 @@ class _Again:
         for numbers in self._kinds:
             try:
                 found, alike = self._computed(numbers, args, kwargs)
+            except GivenUp:
+                break
             except _FAILURES:
                 continue
             result = paired(lambda x, better: _mended(x, better, np.all(alike)), result, found)  # noqa: B023
@@ -298,29 +317,34 @@ class _Again:
         return result
 
     def mended_at(self, lost: Any, result: Any, args: Any, kwargs: Any) -> Any:
-        """(True, False), (x, y) → (x again, y): a result with the entries that are lost computed again, by blocks."""
+        """(True, False), (x, y) → (x again, y): a result with the entries that are lost computed again, by blocks.
+
+        With more digits, which take longer, by smaller ones, and of fewer entries.
+        """
         shape = np.broadcast_shapes(*[np.shape(x) for x in parts(result)])
         flat = lambda x: np.broadcast_to(x, shape).reshape(-1) if np.ndim(x) else x
         args, kwargs = mapped(lambda x: flat(x) if _fits(x, shape) else 0.0, (args, kwargs))
         new = mapped(lambda x: np.array(x, order="C"), result)
         whole = [x.reshape(-1) for x in parts(new)]
         places = np.flatnonzero(flat(lost))
-        for numbers in self._kinds:
-            left = []
-            for some in np.split(places, range(BLOCK, len(places), BLOCK)):
+        for level, numbers in enumerate(self._kinds):
+            left, size = [], BLOCK >> 2 * level
+            for some in np.split(places, range(size, len(places), size)):
                 at = lambda x: x[some] if np.ndim(x) else x  # noqa: B023
                 given = mapped(at, (args, kwargs))
                 known = ~functools.reduce(np.logical_or, map(is_nan, parts(given)), np.zeros(len(some), bool))
                 try:
                     found, alike = self._computed(numbers, *given)
+                except GivenUp:
+                    continue
                 except _FAILURES:
                     left.append(some[known])
                     continue
                 for x, better in zip(whole, parts(found), strict=True):
                     x[some] = _mended(x[some], better, alike)
                 left.append(some[known & functools.reduce(np.logical_or, map(is_open, parts(found)))])
-            places = np.concatenate(left)
-            if len(places) > BLOCK:  # balls are slow
+            places = np.concatenate([*left, places[:0]])
+            if len(places) > size:  # balls are slow
                 break
         return new
 
@@ -350,4 +374,5 @@ def _mended(x: Any, better: Any, alike: Any) -> Any:
     floats = better.floats()
     sure = np.abs(floats - x) > 2.0 * better.bound + np.finfo(x.dtype).eps * np.abs(floats)
     sure |= np.isnan(x) & ((better.bound <= np.abs(floats)) | ~is_open(better))
+    sure |= np.isinf(floats) & (better.bound == 0.0) & (floats != x)
     return np.where(sure & alike, floats, x).astype(x.dtype)[()]
