@@ -27,6 +27,7 @@ from relgrad.compile.precise import Literal, as_written
 from relgrad.compile.precise import _word as word_of
 from relgrad.kernels import cancels, cancels_at, eft, leave_one_out_prod, rounded
 from relgrad.kernels.containers import parts
+from relgrad.kernels.doubled import elementary
 from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open
 from relgrad.kernels.doubled.products import sliced_product
 from relgrad.kernels.extended.number import Extended
@@ -90,8 +91,8 @@ BEYOND = np.array([1e-300, 1e-6, 0.7, 1.0 + 1e-9, 3.0, 40.0, 1e200])
         (np.log2, lambda x: mpmath.log(x, 2), BEYOND),
         (np.log10, mpmath.log10, BEYOND),
         (np.log1p, mpmath.log1p, np.r_[WITHIN, BEYOND]),
-        (np.sin, mpmath.sin, np.r_[AROUND, math.pi, 1e4]),
-        (np.cos, mpmath.cos, np.r_[AROUND, math.pi / 2, 1e4]),
+        (np.sin, mpmath.sin, np.r_[AROUND, math.pi, 1e4, 3e5]),
+        (np.cos, mpmath.cos, np.r_[AROUND, math.pi / 2, 1e4, -3e5]),
         (np.tan, mpmath.tan, AROUND),
         (np.arcsin, mpmath.asin, WITHIN),
         (np.arccos, mpmath.acos, WITHIN),
@@ -128,6 +129,19 @@ def test_functions_lie_within_bounds_that_are_far_below_rounding(function, oracl
     with mpmath.workprec(600):
         for value, bound, a in zip(exact(got), np.broadcast_to(got.bound, at.shape), exact(x), strict=True):
             assert abs(value - oracle(a)) <= bound <= 2.0**-72 * abs(value) + 2.0**-90, (function, a)
+
+
+@pytest.mark.parametrize("tail", [0.0, 2.0**-54, -(2.0**-70)])
+def test_angles_of_any_size_are_reduced(tail):
+    hi = np.array([1e5, -7e9, 1e22, 6381956970095103 * 2.0**797, -1.7e308])
+    lo = hi * tail
+    sine, cosine = elementary.sincos((hi, lo))
+    with mpmath.workprec(1500):
+        for (first, rest), oracle in ((sine, mpmath.sin), (cosine, mpmath.cos)):
+            for a, b, x, y in zip(first.tolist(), rest.tolist(), hi.tolist(), lo.tolist(), strict=True):
+                want = oracle(mpf(x) + mpf(y))
+                assert abs(mpf(a) + mpf(b) - want) <= elementary.ERROR * abs(want)
+    assert all(np.isnan(part).all() for part in elementary.sincos((np.array([np.inf, np.nan]), 0.0))[0])
 
 
 @pytest.mark.parametrize(
@@ -603,6 +617,13 @@ def test_what_leaves_the_range_of_floats_besides_is_right():
             lambda x, y: (mpmath.sqrt(x**2 + y**2) - x) * x / y,
             (1e-170, 1e-173),
         ),
+        (
+            lambda x, y: np.sqrt((x + 1e-200 + np.sqrt((x - 1e-200) ** 2 + y * y)) / (4e-200 * x - y * y)),
+            lambda x, y: mpmath.sqrt(
+                (x + mpf(1e-200) + mpmath.sqrt((x - mpf(1e-200)) ** 2 + y * y)) / (mpf(4e-200) * x - y * y)
+            ),
+            (1e200, 0.5),
+        ),
     ],
 )
 def test_values_and_derivatives_where_digits_cancel_out_of_range(f, oracle, args):
@@ -612,6 +633,26 @@ def test_values_and_derivatives_where_digits_cancel_out_of_range(f, oracle, args
         want = [oracle(*at), *(mpmath.diff(oracle, at, n, h=mpf(10) ** -420) for n in ((1, 0), (0, 1)))]
         for value, exact_ in zip(got, want, strict=True):
             assert abs(mpf(float(value)) - exact_) <= 2.0**-44 * abs(exact_), (got, want)
+
+
+def test_entries_get_the_digits_that_each_of_them_needs():
+    def semiaxis(a, b, c, f):
+        d = b * b - 4 * a * c
+        return -np.sqrt(2 * (d * f) * ((a + c) + np.sqrt((a - c) ** 2 + b * b))) / d
+
+    rng = np.random.default_rng(3)
+    args = rng.choice([-1.0, 1.0], (4, 40)) * 10 ** rng.uniform(-200, 200, (4, 40))
+    together = rg.grad(lambda *args: np.sum(semiaxis(*args)))(*args)
+    alone = [rg.grad(semiaxis)(*map(float, x)) for x in args.T]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    assert np.count_nonzero(np.isfinite(alone)) > 10
+
+
+def test_an_infinity_that_digits_tell_apart_has_its_sign():
+    f = rg.stabilize(lambda x, y: (x + 1.0 - x) * 1e300 * y * y)
+    assert f(-1e20, 1e10) == np.inf
+    g = rg.stabilize(lambda k, x: np.tan(np.pi * k) / (x * x))
+    assert g(1.7343245974556024e32, -2.25e-213) == np.inf
 
 
 def test_containers_and_pickles():
@@ -775,12 +816,26 @@ def test_what_is_traced_again_is_the_program_in_floats():
         (lambda x: np.arctanh(1 - x * x), lambda x: mpmath.atanh(1 - mpmath.mpf(x) ** 2), 1e-7),
         (lambda x: np.log1p(-x * x), lambda x: mpmath.log1p(-(mpmath.mpf(x) ** 2)), 1 - 2.0**-40),
         (lambda x: sp.logit(x * x), lambda x: -mpmath.log(mpmath.mpf(x) ** -2 - 1), 1 - 2.0**-40),
+        (lambda x: np.sin(x * 3), lambda x: mpmath.sin(x * 3), 1e15),
+        (lambda x: np.tan(x + 0.1), lambda x: mpmath.tan(x + mpmath.mpf(0.1)), 1e9),
+        (
+            lambda x: np.cos(x + 0.1) - np.cos(x),
+            lambda x: mpmath.cos(x + mpmath.mpf(0.1)) - mpmath.cos(x),
+            1e30,
+        ),
+        (lambda x: 1 - np.cos(x / 3), lambda x: 1 - mpmath.cos(x / 3), 1e200),
+        (lambda x: (1 + x) ** 1e9 - x**1e9, lambda x: mpmath.exp(mpmath.log1p(x) * 1e9), 3e-9),
     ],
 )
 def test_functions_that_multiply_the_errors_of_a_computed_operand_are_watched(f, truth, x):
     with mpmath.workdps(60):
-        want = truth(mpmath.mpf(x))
+        want = truth(mpmath.mpf(x)) if abs(x) < 1e9 else _at_many_digits(truth, x)
         assert abs(rg.stabilize(f)(x) - want) <= 4e-16 * abs(want)
+
+
+def _at_many_digits(truth, x):
+    with mpmath.workdps(400):
+        return truth(mpmath.mpf(x))
 
 
 @pytest.mark.parametrize("g", [1 - 2.0**-44, 1 - 2.0**-50, 0.5])

@@ -297,12 +297,16 @@ def _surely(function: Any, found: Any, args: Any, kwargs: Any, left: bool) -> An
     """erfc(40) = 0 as a float → 2⁻²³¹⁴·… of a ball: a function without a rule, where floats were no help.
 
     A result that neither floats nor balls tell is NaN, and not infinite; nor 0 where floats have `left` their range.
+    Balls are asked, too, where floats in the places of numbers out of range make a difference.
     """
     if not isinstance(found, Extended):
         return found
     near, at, _ = found.form
     size, limits = np.abs(near), np.finfo(near.dtype)
     wanted = ~((size >= limits.tiny) & (size <= limits.max))
+    if any(isinstance(x, Extended) and x.form[1].size for x in args):
+        other = Extended.of(Extended.unruled(function, [_instead(x) for x in args], kwargs)).form[0]
+        wanted |= (other != near) & (size > 0)
     if at.size or not np.count_nonzero(wanted):
         return found
     given = [Extended.of(x) for x in (*args, *kwargs.values()) if isinstance(x, Extended) or is_floating(x)]
@@ -312,6 +316,14 @@ def _surely(function: Any, found: Any, args: Any, kwargs: Any, left: bool) -> An
     near = np.array(near)
     near.flat[at], out, far = Extended(m.reshape(-1)[at], e.reshape(-1)[at]).form
     return Extended.near(near, at[out], far)
+
+
+def _instead(x: Any) -> Any:
+    """m·2⁻²⁰⁰⁰ → m·2⁻¹⁰²²: other floats for numbers out of range, at the same end of it."""
+    if not isinstance(x, Extended) or not x.form[1].size:
+        return x
+    limits = np.finfo(x.dtype)
+    return Extended(x.m, np.where(x.outside, np.where(x.e > 0, limits.maxexp, limits.minexp), x.e))
 
 
 UFUNCS, FUNCTIONS, NAMED = Extended.ufuncs, Extended.functions, Extended.named
