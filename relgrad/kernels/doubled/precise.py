@@ -11,7 +11,6 @@ import numpy as np
 
 from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.doubled.number import BLOCK, Doubled, GivenUp, is_open
-from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.extended.retry import filled
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_nan, lowered
 from relgrad.kernels.watched import Inside
@@ -49,7 +48,7 @@ def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1) -> b
     """
     if axis is None:
         return _below(result, parts, TINY, chances) is not False
-    if not isinstance(result, np.ndarray | Extended):
+    if not isinstance(result, np.ndarray):
         return False
     axes = axis if type(axis) is tuple else (axis,)
     if math.prod([result.shape[a] for a in axes]) == result.size:
@@ -69,8 +68,6 @@ def _chance(sums: int, chances: float, products: int = 1, least: float = TINY) -
 def _below(result: Any, parts: Sequence[Any], least: float, chances: float) -> Any:
     """|result| < ε·|part| for a part, entry by entry, or False for nowhere; large arrays by blocks, in the cache."""
     kind = type(result)
-    if any(isinstance(x, Extended) for x in (result, *map(_first, parts))):
-        return _any_below(result, parts, _chance(np.size(result), chances, least=least))
     if kind is np.float64:
         sizes = [abs(x[0] * x[1]) if type(x) is tuple else abs(x) for x in parts]
         if all([isinstance(x, float) for x in sizes]):  # noqa: C419
@@ -107,13 +104,13 @@ def _mean_square(x: Any, axes: tuple[int, ...]) -> Any:
     axes = tuple([a for a in axes if a >= -np.ndim(x)])
     if not axes:
         return _squares(x) / (np.size(x) or 1)
-    return np.sum(np.square(x), axis=axes, keepdims=True) / math.prod([x.shape[a] or 1 for a in axes])
+    return np.add.reduce(np.square(x), axis=axes, keepdims=True) / math.prod([x.shape[a] or 1 for a in axes])
 
 
 def _squares(x: Any) -> Any:
     """Σ x², by blocks, for which BLAS wakes no other threads."""
     if not isinstance(x, np.ndarray):
-        return np.sum(x * x)
+        return x * x
     x = x.reshape(-1)
     x = x if x.dtype.kind == "f" else x.astype(float)  # squares of integers wrap around
     if x.size <= 2 * BLOCK:
@@ -129,13 +126,13 @@ def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1) -> boo
     >>> sum_cancels(np.float64(0), np.array([1.0, -1.0])), sum_cancels(np.float64(0.5), np.array([1.0, -0.5]))
     (True, False)
     """
-    if not issubclass(type(total), (np.ndarray, np.floating, Extended)):
+    if not issubclass(type(total), (np.ndarray, np.floating)):
         return False
     sums = np.size(total)
     small = _chance(sums, chances, x.size // (sums or 1))
-    if sums == 1 and abs(total) >= small * np.sqrt(x.size * _squares(x)):
+    if sums == 1 and abs(total) >= small * math.sqrt(x.size * _squares(x)):
         return False  # since Σ |x| ≤ √n·‖x‖
-    magnitudes = np.sum(np.abs(x), axis=axis, keepdims=np.ndim(total) == np.ndim(x))
+    magnitudes = np.add.reduce(np.abs(x), axis=axis, keepdims=np.ndim(total) == np.ndim(x))
     return bool(np.any(np.abs(total) < small * magnitudes))
 
 
@@ -162,12 +159,6 @@ def product_cancels(product: Any, a: Any, b: Any, chances: float = 1) -> bool:
     >>> product_cancels(np.array([[0.0]]), a, np.array([[1.0], [-1.0]]))
     True
     """
-    if isinstance(product, Extended):
-        return bool(
-            np.any(
-                np.abs(product) < _chance(np.size(product), chances, a.shape[-1]) * (np.abs(a) @ np.abs(b))
-            )
-        )
     if not issubclass(type(product), (np.ndarray, np.floating)):
         return False
     size, small = np.abs(product), _chance(np.size(product), chances, a.shape[-1])
@@ -200,14 +191,6 @@ def ill_conditioned(a: Any, chances: float = 1) -> bool:
     with np.errstate(all="ignore"):
         sums = np.matmul(np.abs(inverse), np.add.reduce(np.abs(a), axis=-1, keepdims=True))
         return bool(np.any(sums * _chance(a.size // n**2, chances, n**3) > 1))
-
-
-# In extended range, too, digits are those of floats.
-Extended.named.update(
-    dict.fromkeys(
-        [test.__name__ for test in (cancels_at, cancels, sum_cancels, product_cancels)], lambda test: test
-    )
-)
 
 
 def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], Any]:
