@@ -15,7 +15,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     log1p u            cancels(1 + u, 1.0), for a computed u
     √(y² + e·w)        cancels((y² + e·w)/(y² + |e·w|), 1.0), for a computed operand, and other roots of discriminants
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
-    sin u              cancels(1.0, (u, 2⁻¹⁰)), for a computed u: whole turns are taken off a large angle; so cos, tan
+    sin u              turns_at(u), for a computed u: whole turns are taken off a large angle; so cos u and tan u
     u − mean u         cancels(centred_u, u), for a computed u
     Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
     a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
@@ -43,6 +43,7 @@ from relgrad.compile.literals import number
 from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
 from relgrad.interpret import interpret
+from relgrad.kernels.doubled.precise import FAR
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
@@ -76,8 +77,6 @@ ROWS = 16
 """Matrices of more rows are taken as floats give them: balls are slow."""
 LARGE = 64.0
 """Powers up to this are as accurate as their bases."""
-TURNED = 2.0**-10
-"""So much larger an angle is than other parts before a test trips, since none is large by chance."""
 _SUMS = (add, subtract)
 
 
@@ -320,9 +319,8 @@ class _Guards:
             and not _is_small(raised[-1])
         ):
             yield term(Test(self._cancels), constant(1, t.type.dtype), raised[-1])
-        elif angles := [x for x in _angles(t) if not self._exact[x] and not _is_small(x, 1 / TURNED)]:
-            parts = [(x, (constant(TURNED, t.type.dtype),)) for x in angles]
-            yield self._cancelling(constant(1, t.type.dtype), parts, axes)
+        elif angles := [x for x in _angles(t) if not self._exact[x] and not _is_small(x, FAR)]:
+            yield term(Test(self._cancels.replace("cancels", "turns")), *angles)
         elif isinstance(op, Telescope):
             yield self._cancelling(t, [(x, ()) for x in t.rands[3:]], axes)
         elif op.cancels == "rows":

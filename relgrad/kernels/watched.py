@@ -122,7 +122,10 @@ def _of_floats(function: Any) -> Any:
     return lambda *args, **kwargs: function(*map(lowered, args), **kwargs)
 
 
-_TESTS = "cancels", "cancels_at", "sum_cancels", "mixture_cancels", "product_cancels", "ill_conditioned"
+_TESTS = (
+    *("cancels", "cancels_at", "sum_cancels", "mixture_cancels", "product_cancels", "ill_conditioned"),
+    *("turns", "turns_at"),
+)
 """What asks for sizes, and is told of none out of range whatever their order is."""
 Shaken.named = {**dict.fromkeys(_TESTS, _of_floats), "near": lambda _: near_by_rules(Shaken)}
 

@@ -22,6 +22,8 @@ SMALL = 2.0**-16
 """Digits are lost in entries so far below their parts that are computed again by themselves, however many there are."""
 TINY = 2.0**-26
 """And where the whole is computed again: half of the digits."""
+FAR = 2.0**26
+"""Angles that are larger are computed again."""
 
 
 def cancels_at(result: Any, *parts: Any, chances: float = 1) -> Any:
@@ -116,6 +118,27 @@ def _squares(x: Any) -> Any:
     if x.size <= 2 * BLOCK:
         return x.dot(x)
     return sum([part.dot(part) for part in np.split(x, range(BLOCK, x.size, BLOCK))])
+
+
+def turns_at(*angles: Any, chances: float = 1) -> Any:
+    """|u| > 2²⁶: which angles have half of their digits, or more, in whole turns; False for none.
+
+    >>> turns_at(np.array([1.0, 1e8])), turns_at(np.array([1.0, 1e7]))
+    (array([False,  True]), False)
+    """
+    if not all(isinstance(u, np.ndarray | float | np.floating) for u in angles):
+        return False  # for a stand-in for an array, while a program is traced again
+    far = [np.abs(u) > FAR for u in angles]
+    return functools.reduce(np.logical_or, far) if any(map(np.count_nonzero, far)) else False
+
+
+def turns(*angles: Any, chances: float = 1) -> bool:
+    """Whether an angle has half of its digits, or more, in whole turns: |u| > 2²⁶.
+
+    >>> turns(np.array([1.0, 1e8])), turns(np.array([1.0, 1e7]))
+    (True, False)
+    """
+    return turns_at(*angles) is not False
 
 
 def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1) -> bool:
