@@ -396,8 +396,8 @@ def test_a_repeated_call_costs_little_more_than_the_numpy_calls() -> None:
     for precise in (False, True):
         long = rg.grad(f, precise=precise)
         long(X)
-        # Four more watch for what leaves the range of floats, and eight for digits that cancel in a sum.
-        assert python_calls(long, X) <= 10 + 8 * precise
+        # Four more watch for what leaves the range of floats, eight for digits that cancel, two for large angles.
+        assert python_calls(long, X) <= 10 + 10 * precise
     both = rg.grad(lambda x, y: np.sum(np.exp(x)) * y, (0, 1))
     both(X, 2.0)
     # NumPy's own np.sum is a few of them.

@@ -677,7 +677,7 @@ def test_what_is_shown_is_what_is_computed() -> None:
         w[0] = i
         exec(d.source(X), space)
         np.testing.assert_allclose(
-            next(v for k, v in space.items() if k.startswith("grad"))(X), w * np.cos(X * w)
+            next(v for k, v in reversed(space.items()) if k.startswith("grad"))(X), w * np.cos(X * w)
         )
 
 

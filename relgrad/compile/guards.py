@@ -15,7 +15,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     log1p u            cancels(1 + u, 1.0), for a computed u
     √(y² + e·w)        cancels((y² + e·w)/(y² + |e·w|), 1.0), for a computed operand, and other roots of discriminants
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
-    sin u              turns_at(u), for a computed u: whole turns are taken off a large angle; so cos u and tan u
+    sin u, cos v       turns_at(u, v), for computed u, v: whole turns are taken off large angles
     u − mean u         cancels(centred_u, u), for a computed u
     Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
     a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
@@ -249,8 +249,11 @@ class _Guards:
         """Along which axes the largest entries count."""
         for t in reversed(order):
             self._pass(t)
-        floats = [t for t in order if _is_floating(t)]
-        self.found = [guard for t in floats if t in self._needed for guard in self._guard(t)]
+        needed = [t for t in order if _is_floating(t) and t in self._needed]
+        self.found = [guard for t in needed for guard in self._guard(t)]
+        angles = dict.fromkeys([x for t in needed for x in _angles(t) if not self._exact[x]])
+        if angles := [x for x in angles if not _is_small(x, FAR)]:
+            self.found.append(term(Test(self._cancels.replace("cancels", "turns")), *angles))
 
     def _is_exact(self, t: Term) -> bool:
         """Whether a term has no rounding: x, 2·x, −x, x[i], float64(x): yes; 3·x, x + y: no."""
@@ -319,8 +322,6 @@ class _Guards:
             and not _is_small(raised[-1])
         ):
             yield term(Test(self._cancels), constant(1, t.type.dtype), raised[-1])
-        elif angles := [x for x in _angles(t) if not self._exact[x] and not _is_small(x, FAR)]:
-            yield term(Test(self._cancels.replace("cancels", "turns")), *angles)
         elif isinstance(op, Telescope):
             yield self._cancelling(t, [(x, ()) for x in t.rands[3:]], axes)
         elif op.cancels == "rows":

@@ -121,21 +121,25 @@ def _squares(x: Any) -> Any:
 
 
 def turns_at(*angles: Any, chances: float = 1) -> Any:
-    """|u| > 2²⁶: which angles have half of their digits, or more, in whole turns; False for none.
+    """|u| > 2²⁶: where one of some angles has half of its digits, or more, in whole turns; False for nowhere.
 
-    >>> turns_at(np.array([1.0, 1e8])), turns_at(np.array([1.0, 1e7]))
+    >>> turns_at(np.array([1.0, 1e8]), 3.0), turns_at(np.array([1.0, 1e7]))
     (array([False,  True]), False)
     """
-    if not all(isinstance(u, np.ndarray | float | np.floating) for u in angles):
-        return False  # for a stand-in for an array, while a program is traced again
-    far = [np.abs(u) > FAR for u in angles]
-    return functools.reduce(np.logical_or, far) if any(map(np.count_nonzero, far)) else False
+    found: Any = False
+    for u in angles:  # in one Python call, since each call of a program asks
+        # Not of a stand-in for an array, while a program is traced again.
+        if isinstance(u, (np.ndarray, float, np.floating)) and np.logical_or.reduce(
+            far := np.abs(u) > FAR, axis=None
+        ):
+            found = np.logical_or(found, far)
+    return found
 
 
 def turns(*angles: Any, chances: float = 1) -> bool:
-    """Whether an angle has half of its digits, or more, in whole turns: |u| > 2²⁶.
+    """Whether one of some angles has half of its digits, or more, in whole turns: |u| > 2²⁶.
 
-    >>> turns(np.array([1.0, 1e8])), turns(np.array([1.0, 1e7]))
+    >>> turns(np.array([1.0, 1e8]), 3.0), turns(np.array([1.0, 1e7]))
     (True, False)
     """
     return turns_at(*angles) is not False
