@@ -76,7 +76,10 @@ def length_taken_out(t: Term) -> Term | None:
                 return fitted(build_product(taken, dtype_of(t)), t)
             if n == 1 and (angles := _angles(other, over)) is not None:
                 small, large = map(product_of, angles)
-                parts = [multiplied((beside, 1), (small, 1), (straight, 1)), multiplied((beside, 1), (large, 1))]
+                parts = [
+                    multiplied((beside, 1), (small, 1), (straight, 1)),
+                    multiplied((beside, 1), (large, 1)),
+                ]
                 near, far = [build_product(part, dtype_of(t)) for part in parts]
                 return fitted(add(near, far), t)
     return None

@@ -279,7 +279,9 @@ class AlongLine(Mended):
         dtype = np.asarray(plain).dtype
         if np.any(np.isfinite(error) & (error > FINE * np.finfo(dtype).eps * np.abs(value))):
             twice, less = near_line(body, at, line, start, doubled) or found
-            none = ~np.isfinite(plain) & np.isfinite(error) & (np.abs(twice) <= less) & (less <= GOOD**2 * error)
+            none = (
+                ~np.isfinite(plain) & np.isfinite(error) & (np.abs(twice) <= less) & (less <= GOOD**2 * error)
+            )
             value, error = np.where(less < error, (twice, less), (value, error))
             value, error = np.where(none, 0.0, (value, error))  # but for what is far less than rounding
         if known is not None:  # a narrow feature between here and the line, of which the series knows nothing
