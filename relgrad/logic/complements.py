@@ -22,7 +22,8 @@ from relgrad.logic.parts import dtype_of
 from relgrad.logic.simplify import factored_sum
 from relgrad.logic.view import SHARED, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import absolute, fabs, negative, subtract
+from relgrad.ops.arithmetic import absolute, fabs, negative, power, subtract
+from relgrad.ops.differences import power1pm1
 from relgrad.ops.moments import Prod1pm1
 from relgrad.ops.order import Places
 from relgrad.ops.reduction import Prod
@@ -68,9 +69,11 @@ def _chosen(t: Term) -> Sequence[Term]:
 
 
 def _left(t: Term) -> Term | None:
-    """1 + x → −x;    erf(x) → erfc(x): what a term leaves of one, if it is a sum of one and something, too; or None."""
+    """1 + x → −x;    erf(x) → erfc(x): what is left of one, also if it is one and something, or a power of that."""
     if t.op.as_sum and (inner := sum_of(t)).constant == 1:
         return build_sum(added((SumView(1, {}), 1), (inner, -1)), t.type.dtype)
+    if t.op is power and t.rands[0].op.as_sum and (left := _left(t.rands[0])) is not None:
+        return negative(power1pm1(negative(left), t.rands[1]))
     if t.op is where and (left := _left(t.rands[1])) is not None and _is_one(t.rands[2]):
         return where(t.rands[0], left, constant(0.0, t.type.dtype))
     return complement_of(t)
