@@ -558,7 +558,7 @@ def _summed(path: Path, body: Term, far: Any, start: Any, end: int) -> tuple[Any
             part = c[0] if k == 0 else c[0] * far**k
             total = total + part
             away = in_floats(far) ** k
-            if k and path.has_logarithms:  # t·log t → 0, but t·e^(−log t) does not
+            if k > 0 and path.has_logarithms:  # t·log t → 0, but t·e^(−log t) does not
                 beside = size(c[0]) * NEXT**k
                 error = error + np.where((in_floats(far) == 0) & ~(beside < NEXT**0.75), beside, 0.0)
             error = error + c[1] * away + (0.0 if isinstance(part, Doubled) else 4 * EPS * np.abs(part))
