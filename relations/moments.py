@@ -6,7 +6,6 @@ from relgrad.ops import (
     centred,
     deviation,
     log_prod,
-    prod1pm1,
     prod_power,
 )
 from relgrad.relation import (
@@ -121,9 +120,3 @@ def size_of_product_over_axes(x, axis):
 def power_of_product_over_axes(x, y, axis):
     """A power of a product, without forming what overflows or underflows."""
     return np.prod(x, axis=axis, keepdims=True) ** y, prod_power(x, y, axis=axis, keepdims=True)
-
-
-@relation(source="1 - Π (1 - x): the noisy-or of Pearl 1988")
-def product_of_complements_minus_one(x, axis):
-    """A product of what is near one, less one."""
-    return np.prod(1 + x, axis=axis, keepdims=True) - 1, prod1pm1(x, axis=axis, keepdims=True)

@@ -6,7 +6,6 @@ from relgrad.ops import (
     boxcox,
     leg,
     power1p,
-    power1pm1,
     power_difference,
     quadratic_root,
 )
@@ -74,12 +73,6 @@ def difference_quotient_of_square(x, y, z):
 def power_of_one_plus(x, a):
     """A high power of one plus something, which may be tiny."""
     return np.power(1 + x, a), power1p(x, a), maybe_large(a)
-
-
-@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
-def power_of_one_plus_minus_one(x, a):
-    """A high power of one plus something, less one: what interest adds."""
-    return power1p(x, a) - 1, power1pm1(x, a)
 
 
 @relation(source="(1 - x)/x = 1/x - 1")

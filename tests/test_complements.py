@@ -92,3 +92,24 @@ def test_choices_may_be_nested_deeply():
     z = np.linspace(-30.0, 30.0, 600)
     found = rg.stabilize(highest, precise=False, validate=False)(z)
     np.testing.assert_allclose(found, np.exp(-30) / (1 + np.exp(-30)), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda p: np.prod(1 - p),
+        lambda p: np.prod((1 - p) ** np.array([5.0, 10.0, 3.0])),
+        lambda p: np.prod(np.where(C, 1 - p, 1)),
+        lambda p: np.prod(np.where(p > 0, (1 - p) ** 7.0, 1.0)),
+    ],
+)
+def test_what_a_product_of_numbers_near_one_leaves_of_it(product):
+    """1 − Π (1 − pᵢ)ⁿ = −prod1pm1(power1pm1(−pᵢ, n)), also of those that a mask keeps."""
+    p = np.array([1e-12, 1e-11, 0.0])
+    with mp.workdps(60):
+        exact = product(np.array([mp.mpf(x) for x in p.tolist()], dtype=object))
+        want = float(1 - exact)
+    f = rg.stabilize(lambda p: 1 - product(p), precise=False)
+    np.testing.assert_allclose(f(p), want, rtol=1e-14)
+    g = rg.stabilize(lambda p: np.log(1 - product(p)), precise=False)
+    np.testing.assert_allclose(g(p), np.log(want), rtol=1e-15)

@@ -892,6 +892,14 @@ NEARLY_SINGULAR = {
         lambda e: np.linalg.inv(np.array([[1.0, 1 - e], [1 - e, 1.0]]))[0, 1],
         lambda e: -(1 - e) / (1 - (1 - e) ** 2),
     ),
+    "slogdet": (
+        lambda e: np.linalg.slogdet(np.array([[1.0, e], [-e, 1.0]]))[1],
+        lambda e: mpmath.log1p(e * e),
+    ),
+    "rows of different sizes": (
+        lambda e: np.linalg.det(np.array([[1.0, 3e8, 9e16], [1.0, e, e * e], [1.0, 2.0, 4.0]])),
+        lambda e: (e - 3e8) * (2 - mpf(3e8)) * (2 - e),
+    ),
     "product": (lambda e: np.prod(1 + e * np.array([1.0, 2.0, 4.0])) ** (1 / 3) - 1, None),
 }
 

@@ -118,6 +118,26 @@ def test_rotations_about_no_axis() -> None:
     np.testing.assert_allclose(second, np.diag([0.0, -1.0, -1.0]), atol=1e-15)
 
 
+@pytest.mark.parametrize(
+    "angle",
+    [
+        lambda q: np.arccos(q[..., 0] / np.sqrt((q * q).sum(-1))),
+        lambda q: np.arctan2(np.sqrt((q[..., 1:] ** 2).sum(-1)), q[..., 0]),
+    ],
+)
+def test_logarithms_of_rotations_about_no_axis(angle: Callable[[Any], Any]) -> None:
+    """θ·v/‖v‖, θ = arctan2(‖v‖, w), has the slope 1/w at v = 0 where w > 0; near half a turn nothing is lost."""
+
+    def log(q: Any) -> Any:
+        return angle(q)[..., None] * q[..., 1:] / np.sqrt((q[..., 1:] ** 2).sum(-1, keepdims=True))
+
+    slopes = rg.jacobian(lambda q: log(q)[0], precise=False)
+    np.testing.assert_allclose(slopes(np.array([[2.0, 0, 0, 0]]))[:, 0], np.eye(4)[1:] / 2, atol=1e-16)
+    np.testing.assert_allclose(slopes(np.array([[1e-12, 0, 1, 0]]))[1, 0], [-1, 0, 1e-12, 0], rtol=1e-12)
+    second = rg.hessian(lambda q: log(q).sum(), precise=False)(np.array([1.0, 0, 0, 0]))
+    np.testing.assert_allclose(second[0], [0, -1, -1, -1], atol=1e-15)
+
+
 def test_kernels_of_points_that_meet() -> None:
     """−∂²k/∂x∂y at x = y, which Gaussian processes with gradients need: 5/3·I for Matérn 5/2."""
 

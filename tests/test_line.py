@@ -627,6 +627,33 @@ def test_logarithms_of_the_distance_cancel(x):
     assert rg.stabilize(lambda x: np.log(x) * x)(1e-12) == 1e-12 * np.log(1e-12)
 
 
+def test_on_a_line_logarithms_of_the_distance_tell_nothing():
+    """t·log t → 0 at t = 0, but |t|·(x/|t| + 1)^(1 + t/2) → x is no multiple of t, as e^(−log t) = 1/t."""
+    for p in (lambda a: a / 2, lambda a: 1 + (a - 2) / 3):
+        f = rg.stabilize(lambda x, a, p=p: np.abs(a - 2) * (x / np.abs(a - 2) + 1) ** p(a), precise=False)
+        assert f(3.0, 2.0) == 3 or np.isnan(f(3.0, 2.0))
+        assert f(3.0, 2 + 1e-9) == pytest.approx(3, rel=1e-7)
+
+
+def test_a_slope_on_a_line_may_be_zero():
+    """f = a·(e^(−at) − e^(−bt))/(b − a) → ∂f/∂a = t·e^(−at)·(1 − a·t/2) at a = b, which is 0 at a·t = 2."""
+    f = rg.grad(lambda a, b, t: a / (b - a) * (np.exp(-a * t) - np.exp(-b * t)), precise=False)
+    assert f(1.0, 1.0, 2.0) == 0
+    assert f(1.0, 1.0, 3.0) == pytest.approx(-1.5 * np.exp(-3), rel=1e-14)
+
+
+def test_beside_a_line_the_program_as_written_may_be_open():
+    """Σ (eˣ − 1)/x + (eˣ − eʸ)/(x − y) at x = y = 0, where two formulas are open at once."""
+
+    def f(x, b):
+        e = np.exp(x)
+        return np.sum((e - 1) / x * b) + (e[0] - e[1]) / (x[0] - x[1])
+
+    np.testing.assert_allclose(
+        rg.grad(f, precise=False)(np.zeros(2), np.array([1.0, 2.0])), [1.0, 1.5], rtol=1e-14
+    )
+
+
 def agree(
     f: Callable[..., Any],
     exact: Callable[..., Any],

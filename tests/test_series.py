@@ -638,3 +638,21 @@ def test_a_choice_has_the_series_of_the_branch_that_is_taken():
     for other in (np.inf, np.nan, np.log(Tracer(x) - 1)):
         found = Around(x, 1.0, 4).expand(as_term(np.where(Tracer(x) > 0, Tracer(x) ** 2, other)))
         assert [float(c) for c in found.numbers] == [1, 2, 1]
+
+
+M, NEAR_ONE = np.array([1e-9, 1e-10, 1e-11]), np.array([1 + 1e-9, 1 - 1e-9, 1.0])
+HALF_SQUARES = (NEAR_ONE - 1) ** 2 / 2
+
+
+@pytest.mark.parametrize(
+    ("f", "want"),
+    [
+        (lambda m, s: m + s - 1 - np.log(s), M + HALF_SQUARES),
+        (lambda m, s: m**2 + s**2 - 1 - np.log(s**2), M**2 + 4 * HALF_SQUARES),
+        (lambda m, s: m**2 - 2 * np.log(s) + s**2 - 1, M**2 + 4 * HALF_SQUARES),
+        (lambda m, s: m**2 + np.exp(s - 1) - 1 - (s - 1), M**2 + HALF_SQUARES),
+    ],
+)
+def test_a_number_goes_with_the_summands_that_it_cancels(f, want):
+    """μ² + s² − 1 − log s² loses s² − 1 − log s² = 2·(s − 1)² + … near s = 1, and μ² is beside that, not μ² − 1."""
+    np.testing.assert_allclose(rg.stabilize(f, precise=False)(M, NEAR_ONE), want, rtol=1e-6)

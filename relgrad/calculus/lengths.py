@@ -25,13 +25,14 @@ from relgrad.logic.parts import dtype_of
 from relgrad.logic.theory import theories_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, as_term, constant, is_constant, is_zero
-from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, power, sqrt, square
+from relgrad.ops.arithmetic import absolute, add, divide, hypot, inverse_radius, multiply, power, sqrt, square
 from relgrad.ops.increments import difference_of
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.ops.structure import RESHAPES, Expand, Squeeze
+from relgrad.ops.trigonometric import arctan, arctan2
 from relgrad.term import Term, is_term, kept, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import NONNEGATIVE, ArrayType
@@ -67,11 +68,35 @@ def length_taken_out(t: Term) -> Term | None:
                 build_product(multiplied((view, 1), (over.size, -1), (straight, 1)), dtype_of(t)), t
             )
         for other, n in view.factors.items():
-            if other is base or n < 1 or not is_term(other) or (rest := over(other)) is None:
+            if other is base or n < 1 or not is_term(other):
                 continue
-            parts = [(ProductView(1, {other: 1}), -1), (product_of(rest), 1), (straight, 1)]
-            return fitted(build_product(multiplied((view, 1), *parts), dtype_of(t)), t)
+            beside = multiplied((view, 1), (ProductView(1, {other: 1}), -1))
+            if (rest := over(other)) is not None:
+                taken = multiplied((beside, 1), (product_of(rest), 1), (straight, 1))
+                return fitted(build_product(taken, dtype_of(t)), t)
+            if n == 1 and (angles := _angles(other, over)) is not None:
+                small, large = map(product_of, angles)
+                parts = [
+                    multiplied((beside, 1), (small, 1), (straight, 1)),
+                    multiplied((beside, 1), (large, 1)),
+                ]
+                near, far = [build_product(part, dtype_of(t)) for part in parts]
+                return fitted(add(near, far), t)
     return None
+
+
+def _angles(t: Term, over: Over) -> tuple[Term, Term] | None:
+    """arctan2(‖x‖, z) → where(z > ‖x‖, arctan(‖x‖/z)/‖x‖, 0), where(z > ‖x‖, 0, arctan2(‖x‖, z)):
+    a small angle over a length, with which no other angle vanishes, and others as they are; or None.
+    """
+    if t.op is not arctan2 or over(t.rands[0]) is None:
+        return None
+    ahead = over(arctan(divide(*t.rands)))
+    if ahead is None:
+        return None
+    u, z = map(Tracer, t.rands)
+    small = z > np.abs(u)
+    return as_term(np.where(small, Tracer(ahead), 0.0)), as_term(np.where(small, 0.0, Tracer(t)))
 
 
 def shows_length(t: Term) -> bool:

@@ -62,6 +62,8 @@ NEAR = 1 / 16
 """Distances larger than this, relative to the arguments, are not near."""
 SPREAD, TINY = 4.0, 2.0**-60
 """Each term is this times the distance as large as the one before, or less, as the number of terms is chosen."""
+NEXT = 2.0**-500
+"""The distance at which logarithms are taken on a line itself, where they have no value."""
 DIGITS, MORE = 55, 3
 """So many bits are asked for; the last terms are counted as errors."""
 ALONE = 64
@@ -202,7 +204,7 @@ class Line(NamedTuple):
     def logarithm(self, distance: Any) -> Callable[[Term | None], Coefficient]:
         """t → log t ± 4ε·|log t| at the entries of a term, as a function of that; ± |log t| on the line, at t = 0."""
         on = in_floats(distance) == 0
-        value = np.log(distance + on * TINY)
+        value = np.log(distance + on * NEXT)
         error = np.where(
             on, np.abs(in_floats(value)), 0.0 if isinstance(value, Doubled) else 4 * EPS * np.abs(value)
         )
@@ -277,7 +279,11 @@ class AlongLine(Mended):
         dtype = np.asarray(plain).dtype
         if np.any(np.isfinite(error) & (error > FINE * np.finfo(dtype).eps * np.abs(value))):
             twice, less = near_line(body, at, line, start, doubled) or found
+            none = (
+                ~np.isfinite(plain) & np.isfinite(error) & (np.abs(twice) <= less) & (less <= GOOD**2 * error)
+            )
             value, error = np.where(less < error, (twice, less), (value, error))
+            value, error = np.where(none, 0.0, (value, error))  # but for what is far less than rounding
         if known is not None:  # a narrow feature between here and the line, of which the series knows nothing
             error = np.where(np.abs(value - known.value) > error + known.error, np.inf, error)
         return np.where(_is_better(value, error, plain), value, plain).astype(dtype)
@@ -552,6 +558,9 @@ def _summed(path: Path, body: Term, far: Any, start: Any, end: int) -> tuple[Any
             part = c[0] if k == 0 else c[0] * far**k
             total = total + part
             away = in_floats(far) ** k
+            if k > 0 and path.has_logarithms:  # t·log t → 0, but t·e^(−log t) does not
+                beside = size(c[0]) * NEXT**k
+                error = error + np.where((in_floats(far) == 0) & ~(beside < NEXT**0.75), beside, 0.0)
             error = error + c[1] * away + (0.0 if isinstance(part, Doubled) else 4 * EPS * np.abs(part))
             if k >= end - MORE:
                 error = error + size(part)
@@ -1141,10 +1150,14 @@ def _start(
 def _is_another(t: Term, body: Term, arguments: Sequence[Term], line: Line, start: tuple[int, ...]) -> bool:
     """Whether a program has the series of the one as written, within errors, and may be defined where points meet.
 
-    Asked only of mean slopes and clusters, of which the series must be found in few steps.
+    Asked only of mean slopes and clusters, and of what is a number beside the line where other arguments are 0 and the
+    program as written is not; the series must be found in few steps.
     """
     ops = {node.op for node in subterms(t)}
     slopes = line.more or any(isinstance(op, MeanSlope) for op in ops)
+    if not slopes:
+        zeros = _moved(line.met({x: np.zeros(x.type.shape) for x in arguments}), line, FAR, 0)
+        slopes = _is_defined(t, zeros) and not _is_defined(body, zeros)
     if not slopes or any(isinstance(op, (Series, Mended)) for op in ops):
         return False
     found = []

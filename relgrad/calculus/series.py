@@ -258,24 +258,22 @@ def candidates(body: Term, x: Term) -> list[float]:
 
 
 def zeros_of(node: Term, x: Term) -> list[float]:
-    """1 − 2·x ⟶ 1/2;    x² − 4 ⟶ 2, −2;    log(x) ⟶ 1;    x² − 2 ⟶ none: no float is a zero of it
+    """1 − 2·x ⟶ 1/2;    x² − 4 ⟶ 2, −2;    log(4·x²) ⟶ 1/2, −1/2;    x² − 2 ⟶ none: no float is a zero of it
 
-    Where a sum of a number and a whole power of the argument vanishes, or a logarithm of the argument.
+    Where a sum of a number and a whole power of the argument vanishes, or the logarithm of such a power.
     """
     function = getattr(node.op, "function", None)
-    if function is np.log and node.rands[0] is x:
-        return [1.0]
-    if function not in (np.add, np.subtract):
+    if function is np.log:
+        rest, k, part = Fraction(-1), 1, product_of(node.rands[0])
+    elif function in (np.add, np.subtract) and len((whole := sum_of(node)).terms) == 1:
+        ((t, k),) = whole.terms.items()
+        rest, part = Fraction(whole.constant), product_of(t)
+    else:
         return []
-    whole = sum_of(node)
-    if len(whole.terms) != 1:
-        return []
-    ((t, k),) = whole.terms.items()
-    part = product_of(t)
     n = part.factors.get(x, 0)
     if len(part.factors) != 1 or n not in range(1, HIGHEST + 1) or not part.coefficient:
         return []
-    value = -Fraction(whole.constant) / (k * part.coefficient)  # of xⁿ
+    value = -rest / (k * part.coefficient)  # of xⁿ
     if not representable(value):
         return []
     root = float(abs(value)) ** (1 / n)
@@ -295,5 +293,7 @@ def places(body: Term, x: Term, point: float) -> list[tuple[Term, int]]:
         orders = Orders(body, x, Around(x, point, FEW))
     except NoSeries:
         return []
-    found = [t for t in orders.places(body) if not point or not orders.of[t].defined]
+    found = [
+        t for t in orders.places(body) if not point or not orders.of[t].defined or orders.of[t].value > 1
+    ]
     return [(t, max(int(orders.of[t].value - min(orders.of[t].error, 0)), 0)) for t in found]

@@ -36,6 +36,7 @@ from relgrad.ops.arithmetic import (
     square,
     subtract,
 )
+from relgrad.ops.increments import Difference
 from relgrad.term import Term, substitute, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import NONNEGATIVE, ArrayType
@@ -137,6 +138,10 @@ def in_series(
             after = after if after is None or after.type == t.type else None
         if after is None and t in sums:
             after = _gathered(sums[t], base, new, function)
+            for freed in _set_free(sums[t], base) if after is None else ():
+                after = _gathered(freed, base, new, function, freed[-1])
+                if after is not None:
+                    break
             after = after if after is None or after.type == t.type else None
         if after is None:
             rands = [new.get(rand, rand) for rand in t.rands]
@@ -395,9 +400,32 @@ def _sums(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[_Sum
         inner |= _opened(t, base, _is_part_of_sum)
         added = list(islice(_added(t, base), WIDEST + 1))
         summands = [_Summand(node, sign, _factors(node, base)) for node, sign in added]
-        if len(summands) <= WIDEST and _alike(summands, base):
+        if len(summands) <= WIDEST and (_alike(summands, base) or any(_at_number(s.term) for s in summands)):
             found[t] = summands
     return found
+
+
+def _at_number(t: Term) -> tuple[Term, Term] | None:
+    """Δ(x², 1) = x² − 1 ⟶ x², 1: an increment from a number, as two summands that others may share; or None."""
+    op = t.op
+    if not isinstance(op, Difference) or op.position or not all(map(is_constant, t.rands[1:-1])):
+        return None
+    at, *others = [x.op.value for x in t.rands[1:-1]]
+    with np.errstate(all="ignore"):
+        value = op.of.compute(at, *others)
+    if np.ndim(value) or np.rint(value) != value:
+        return None
+    return op.of.make_node(t.rands[0], *t.rands[2:-1]), constant(value, t.type.dtype)
+
+
+def _set_free(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator[list[_Summand]]:
+    """Δ(x², 1) + y − log y ⟶ x² + y − log y − 1: sums in which a number that one summand has taken is another's."""
+    for i, s in enumerate(summands):
+        if (parts := _at_number(s.term)) is not None:
+            of, at = parts
+            base.setdefault(of, base[s.term])
+            own = _Summand(of, s.sign, [(of, 1)]), _Summand(at, -s.sign, [(at, 1)])
+            yield [*summands[:i], *summands[i + 1 :], *own]
 
 
 def _opened(t: Term, base: dict[Term, Term], is_part: Callable[[Term, dict[Term, Term]], bool]) -> set[Term]:
@@ -413,9 +441,10 @@ def _opened(t: Term, base: dict[Term, Term], is_part: Callable[[Term, dict[Term,
 
 
 def _is_part_of_sum(t: Term, base: dict[Term, Term]) -> bool:
-    """Whether a term is opened as a sum: x + y, −(x + y): yes; sin(x) + x, a function of x alone: no."""
+    """Whether a term is opened as a sum: x + y, −(x + y), x + y − 1: yes; sin(x) + x, a function of x alone: no."""
     mixed = base.get(t)
-    return (t.op in (add, subtract) and mixed is t) or (t.op is negative and _is_sum(mixed))
+    moved = t.op is negative or (t.op in (add, subtract) and any(map(_is_number, t.rands)))
+    return (t.op in (add, subtract) and mixed is t) or (moved and _is_sum(mixed))
 
 
 def _added(t: Term, base: dict[Term, Term]) -> Iterator[tuple[Term, int]]:
@@ -457,13 +486,14 @@ def _alike(
                 plain[f] += e
         for (_, rest), found in groups.items():
             # A summand that stands twice counts twice: t − (t·eˣ − t) = t·(2 − eˣ).
-            if rest and rest == frozenset(plain.items()) and not any(s is other for other in found):
+            if rest == frozenset(plain.items()) and not any(s is other for other in found):
                 found.append(s)
-    return [
-        (key[0], [(f, e) for f, e in beside[key].items() if e], found)
-        for key, found in groups.items()
-        if len(found) > 1
-    ]
+    alike: list[tuple[Term, _Factors, list[_Summand]]] = []
+    for key, found in groups.items():
+        rest = [(f, e) for f, e in beside[key].items() if e]
+        without = [s for s in found if any(base.get(f) is key[0] for f, _ in s.factors)]
+        alike += [(key[0], rest, some) for some in (found, without)[: 1 + (len(without) < len(found))]]
+    return [group for group in alike if len(group[-1]) > 1]
 
 
 def _gathered(
@@ -471,8 +501,12 @@ def _gathered(
     base: dict[Term, Term],
     new: dict[Term, Term],
     function: Callable[[Term, Term], Term | None],
+    needed: _Summand | None = None,
 ) -> Term | None:
-    """w·x·f(x) − w·g(x) + y → w·series(x·f(x) − g(x)) + y, where that function of x needs a series; else None."""
+    """w·x·f(x) − w·g(x) + y → w·series(x·f(x) − g(x)) + y, where that function of x needs a series; else None.
+
+    Also where none would take a summand that is `needed`.
+    """
     left = list(summands)
     parts: list[Term] = []
     for u, rest, group in _alike(summands, base):
@@ -488,7 +522,7 @@ def _gathered(
             parts.append(
                 _product([(whole, 1), *[(new.get(f, f), e) for f, e in rest for _ in range(abs(e))]])
             )
-    if not parts:
+    if not parts or needed in left:
         return None
     return _sum([*[(part, 1) for part in parts], *[(new.get(s.term, s.term), s.sign) for s in left]])
 

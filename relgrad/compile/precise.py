@@ -39,7 +39,7 @@ from relgrad.syntax import slots
 from relgrad.term import Term, rebuild, remade, substitute, subterms, term
 from relgrad.trace.trace import Traced
 from relgrad.trace.tracer import Tracer
-from relgrad.types import ArrayType, Type, array_type
+from relgrad.types import ArrayType, TupleType, Type, array_type
 
 Expand = Callable[[Sequence[Term]], Sequence[Term]]
 WHOLE, UNIT = 2.0**24, 64.0
@@ -232,12 +232,12 @@ def _fits(roots: Sequence[Term]) -> bool:
     """
     lifted = set[Term]()
     for t in subterms(*roots):
-        kind = t.type
-        if not isinstance(kind, ArrayType) or kind.dtype.kind == "c" or kind.dtype.itemsize > 8:
+        kinds: tuple[Any, ...] = t.type.outputs if isinstance(t.type, TupleType) else (t.type,)
+        if not all(isinstance(x, ArrayType) and x.dtype.kind != "c" and x.dtype.itemsize <= 8 for x in kinds):
             return False
         if t.rands and t.op.source(t, slots(len(t.rands))) is None:
             return False
-        if kind.dtype.kind != "f" or type(t.op) is Constant:
+        if all(x.dtype.kind != "f" for x in kinds) or type(t.op) is Constant:
             continue
         if type(t.op) in (Input, Literal) or any(x in lifted for x in t.rands):
             lifted.add(t)

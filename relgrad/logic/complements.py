@@ -2,6 +2,7 @@
 
 1 − σ(x)·(1 − y)     σ(−x) + σ(x)·y         (1 − p) − (1 − p)·q     (1 − p)·(1 − q)
 1 − max(σ(x), c)     min(σ(−x), 1 − c)      σ(x) − y                (1 − y)·σ(x) − y·σ(−x)
+1 − Π (1 − xᵢ)       −prod1pm1(−x)          1 − Π (1 − xᵢ)ⁿ         −prod1pm1(power1pm1(−x, n))
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Any
 
+import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
@@ -19,9 +21,13 @@ from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.simplify import factored_sum
 from relgrad.logic.view import SHARED, product_of, sum_of, summand, times
-from relgrad.op import as_term
-from relgrad.ops.arithmetic import absolute, fabs, negative, subtract
+from relgrad.op import as_term, constant, is_constant
+from relgrad.ops.arithmetic import absolute, fabs, negative, power, subtract
+from relgrad.ops.differences import power1pm1
+from relgrad.ops.moments import Prod1pm1
 from relgrad.ops.order import Places
+from relgrad.ops.reduction import Prod
+from relgrad.ops.selection import where
 from relgrad.term import Term, is_term, kept
 from relgrad.trace.tracer import Tracer
 
@@ -39,6 +45,8 @@ def _complement_of(t: Term) -> Term | None:
         return as_term(op.complement(*map(Tracer, t.rands)))
     if op in (absolute, fabs) and (of_size := _of_size(t.rands[0])) is not None:
         return complement_of(of_size)
+    if isinstance(op, Prod) and (rest := _left(t.rands[0])) is not None:
+        return negative(Prod1pm1(op.axes).make_node(negative(rest)))
     lefts = {x: left for x in _chosen(t) if (left := x.cache["complement"]) is not None}
     if not lefts:
         return None
@@ -50,10 +58,29 @@ def _complement_of(t: Term) -> Term | None:
 
 
 def _chosen(t: Term) -> Sequence[Term]:
-    """max(x, y)[i] → max(x, y);    where(c, x, y) → x, y: the real operands that a reflected op chooses entries of."""
+    """max(x, y)[i] → max(x, y);    where(c, x, y) → x, y: the real operands that a reflected op chooses entries of;
+    Π x → x.
+    """
     op = t.op
+    if isinstance(op, Prod):
+        return t.rands
     chooses = op.complement is None and (op.laws.selects or op.reflected is not None) and t.ground
     return [x for x in t.rands if x.type.differentiable] if chooses else ()
+
+
+def _left(t: Term) -> Term | None:
+    """1 + x → −x;    erf(x) → erfc(x): what is left of one, also if it is one and something, or a power of that."""
+    if t.op.as_sum and (inner := sum_of(t)).constant == 1:
+        return build_sum(added((SumView(1, {}), 1), (inner, -1)), t.type.dtype)
+    if t.op is power and t.rands[0].op.as_sum and (left := _left(t.rands[0])) is not None:
+        return negative(power1pm1(negative(left), t.rands[1]))
+    if t.op is where and (left := _left(t.rands[1])) is not None and _is_one(t.rands[2]):
+        return where(t.rands[0], left, constant(0.0, t.type.dtype))
+    return complement_of(t)
+
+
+def _is_one(t: Term) -> bool:
+    return is_constant(t) and bool(np.all(t.op.value == 1))
 
 
 def _of_size(t: Term) -> Term | None:
@@ -178,11 +205,7 @@ def _complements(product: ProductView) -> list[tuple[Term, Term]] | None:
     for base, e in product.factors.items():
         if not is_term(base) or not base.ground or e < 1 or e > SHARED or e != int(e):
             return None
-        if (own := complement_of(base)) is not None:
-            left = own
-        elif base.op.as_sum and (inner := sum_of(base)).constant == 1:
-            left = build_sum(added((SumView(1, {}), 1), (inner, -1)), base.type.dtype)
-        else:
+        if (left := _left(base)) is None:
             return None
         among = range_of(base)
         (shares if among.low >= 0 and among.high <= 1 else others).extend([(base, left)] * int(e))

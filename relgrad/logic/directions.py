@@ -19,12 +19,13 @@ from relgrad.logic.group import ProductView, multiplied
 from relgrad.logic.match import match
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of
-from relgrad.op import constant
+from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import absolute, hypot, negative
 from relgrad.ops.lengths import Norm, Unit
 from relgrad.ops.selection import where
 from relgrad.ops.structure import RESHAPES, broadcast_to, expand, squeeze
 from relgrad.term import Term, is_term
+from relgrad.trace.tracer import Tracer
 
 LARGEST = 1 << 16
 """Vectors with more entries altogether than this are not followed entry by entry."""
@@ -124,8 +125,18 @@ def _rest_of_row(x: Term, length: Term) -> Term | None:
     for axis in range(-len(shape), 0):
         first = others.take([0], axis)
         others = first if np.all(others == first) else others
-    rest = where(constant(others), v, constant(0.0, v.type.dtype))
-    return _moved(below, Norm(norm.op.axes).make_node(rest))
+    return _moved(below, Norm(norm.op.axes).make_node(_kept(v, others, norm.op.axes)))
+
+
+def _kept(v: Term, mask: np.ndarray, axes: tuple[int, ...]) -> Term:
+    """v, [False, True, True] → v[1:];    v, [True, False, True] → where(mask, v, 0): what has the length of the entries
+    kept, as a slice where they are one.
+    """
+    along = [axis for axis in range(-mask.ndim, 0) if mask.shape[axis] > 1]
+    ends = np.flatnonzero(np.diff(mask.ravel(), prepend=False, append=False))
+    if len(along) == 1 and along[0] in axes and len(ends) == 2:
+        return as_term(Tracer(v)[(..., slice(*map(int, ends)), *(slice(None),) * (-1 - along[0]))])
+    return where(constant(mask), v, constant(0.0, v.type.dtype))
 
 
 def _rest_of_each(v: Term, axes: tuple[int, ...]) -> Term | None:

@@ -74,6 +74,7 @@ power1p = elementwise(
     range=_power1p_range,
     ball=lambda x, a: (1 + x) ** a,
     meaning=lambda x, a: np.power(1.0 + x, a),
+    complement=lambda x, a: -power1pm1(x, a),
     grows=True,
 )
 power1pm1 = elementwise(
