@@ -295,7 +295,7 @@ def polygamma(n: Any, x: Any) -> Any:
 def multigammaln(a: Any, d: Any) -> Any:
     """Trace `scipy.special.multigammaln`: Σ log Γ(a − k/2) over k < d, and d(d − 1)/4 · log π."""
     parts = [gammaln(a - 0.5 * k) for k in range(operator.index(d))]
-    return sum(parts, 0.25 * d * (d - 1) * math.log(math.pi))
+    return sum(parts, 0.25 * d * (d - 1) * np.log(np.pi))
 
 
 for _ufunc, _function in {
