@@ -261,7 +261,7 @@ def _of_order(kind: str, also: dict[Any, int]) -> None:
     def apply(v: Any, z: Any) -> Any:
         return Bessel(kind, _whole(kind, v))(z)
 
-    implements(getattr(scipy.special, kind))(apply)
+    implements(getattr(scipy.special, kind), getattr(kernels, kind))(apply)
     for function, order in also.items():
         implements(function)(Bessel(kind, order))
 
