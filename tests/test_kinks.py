@@ -346,7 +346,9 @@ def test_a_power_of_nothing_is_nothing_beside_a_kink(ties: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("ties", ["share", "last"])
-def test_what_is_on_one_side_everywhere_has_no_kink(fun: Callable[[Any], Any], strategy: str, ties: Any) -> None:
+def test_what_is_on_one_side_everywhere_has_no_kink(
+    fun: Callable[[Any], Any], strategy: str, ties: Any
+) -> None:
     """max(x·x, 0) = x·x at 0, too, where the two are equal."""
     how: Any = {"strategy": strategy, "conventions": rg.Conventions(ties=ties, norm_at_zero=np.nan)}
     np.testing.assert_allclose(rg.hessian(fun, **how)(np.zeros(2)), 2 * np.eye(2))

@@ -129,7 +129,9 @@ def _from_zero(order: int, x: Any, known: Any, scale: Any = 1.0) -> Any:
     near = np.abs(x) < 1e-9
     if not np.any(near):
         return known
-    return np.where(near, np.power(0.5 * x, order) / float(scipy.special.gamma(order + 1.0)) * scale, known)[()]
+    return np.where(near, np.power(0.5 * x, order) / float(scipy.special.gamma(order + 1.0)) * scale, known)[
+        ()
+    ]
 
 
 @kernel

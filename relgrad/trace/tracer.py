@@ -18,7 +18,15 @@ from relgrad.symbolic import tracing
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.decisions import attempted, computed
-from relgrad.trace.dispatch import FOLDS, asked, call_function, call_method, call_ufunc, of_constants, of_operands
+from relgrad.trace.dispatch import (
+    FOLDS,
+    asked,
+    call_function,
+    call_method,
+    call_ufunc,
+    of_constants,
+    of_operands,
+)
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.library import is_numpys
@@ -64,7 +72,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
             builder = IMPLEMENTATIONS.get(ufunc)
             if builder is not None:
                 return wrap(of_operands(builder, ufunc, inputs))
-        out = kwargs.pop("out", None) or ()
+        out: tuple[Any, ...] = kwargs.pop("out", None) or ()
         if any(x is not None for x in out):
             mask = kwargs.pop("where", True) if method == "__call__" else True
             mask = True if mask is np._NoValue else mask
