@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import relgrad as rg
 from relgrad.calculus.kinks import one_function, smoothed
@@ -354,3 +355,12 @@ def test_what_is_on_one_side_everywhere_has_no_kink(
     np.testing.assert_allclose(rg.hessian(fun, **how)(np.zeros(2)), 2 * np.eye(2))
     _, moved = rg.jvp(rg.grad(fun, **how), (np.zeros(2),), (np.array([1.0, 2.0]),), **how)
     np.testing.assert_allclose(moved, [2.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"strategy": "eager"}, {"strategy": "naive"}, {"relations": []}], ids=repr
+)
+def test_functions_without_a_kink_at_0_are_written_without_one(how: dict[str, Any]) -> None:
+    """The fraction of x is x near 0, and Huber's function x·x/2."""
+    assert rg.grad(lambda x: np.modf(x)[0], **how)(0.0) == 1.0
+    assert rg.hessian(lambda x: scipy.special.huber(1.0, x), **how)(0.0) == 1.0

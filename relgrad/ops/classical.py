@@ -319,8 +319,8 @@ implements(_sp.chdtr)(lambda v, x: gammainc(v / 2, x / 2))
 implements(_sp.chdtrc)(lambda v, x: gammaincc(v / 2, x / 2))
 implements(_sp.pdtr)(lambda k, m: np.where(k < 0, np.nan, gammaincc(np.floor(k) + 1, m)))
 implements(_sp.pdtrc)(lambda k, m: np.where(k < 0, np.nan, gammainc(np.floor(k) + 1, m)))
-implements(_sp.huber)(lambda d, r: np.where(d < 0, np.inf, _huber(d, np.abs(r))))
+implements(_sp.huber)(lambda d, r: np.where(d < 0, np.inf, _huber(d, r, np.abs(r))))
 
 
-def _huber(d: Any, size: Any) -> Any:
-    return np.where(size <= d, 0.5 * size * size, d * (size - 0.5 * d))
+def _huber(d: Any, r: Any, size: Any) -> Any:
+    return np.where(size <= d, 0.5 * r * r, d * (size - 0.5 * d))
