@@ -14,6 +14,7 @@ import heapq
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
+from relgrad.bounds import told
 from relgrad.constancy import where_moving, without_infinite
 from relgrad.conventions import DEFAULT, Conventions
 from relgrad.dependence import dependent, depths
@@ -22,6 +23,8 @@ from relgrad.leaf import Anchor, Input, Known
 from relgrad.op import Op, Pack, Project, as_term, constant, outputs_of
 from relgrad.ops.arithmetic import add
 from relgrad.ops.casting import cast
+from relgrad.ops.conventional import Ruled
+from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import broadcast_like, broadcast_to, squeeze
 from relgrad.support import vanishes
@@ -246,7 +249,7 @@ def pull_back(
     parts = g if isinstance(g, dict) else dict.fromkeys(range(len(outputs)), g)
     gradients = [Tracer(parts[i]) if i in parts else None for i in range(len(outputs))]
     # An operand that nobody asks about gets no cotangent, so its rule is not even run where rules are rows.
-    cotangents = v.op.under(conventions).L_op([Tracer(x) for x in v.rands], outputs, gradients)
+    cotangents = _ruled(v, conventions).L_op([Tracer(x) for x in v.rands], outputs, gradients)
     if len(cotangents) != len(v.rands):
         raise GradientError(f"op {v.op} returned {len(cotangents)} cotangents for {len(v.rands)} operands")
     shapes = [x.type.shape for x in (*v.rands, *own) if isinstance(x.type, ArrayType)]
@@ -270,6 +273,15 @@ def pull_back(
                 _check_shape(f"the pullback of {v.op} returns a cotangent", contribution, operand, shapes)
             if ieee or not vanishes(contribution):
                 yield operand, fit_cotangent(contribution, operand)
+
+
+def _ruled(v: Term, conventions: Conventions) -> Op:
+    """max(x, y) → max with the rules of x, where x ≥ y everywhere: the op by whose rules a value is differentiated.
+
+    Where it is one of its parts everywhere there is no kink, not at ties either, and no convention has a say.
+    """
+    rules = told(v.op.one_part, v)
+    return Ruled(v.op, *rules) if isinstance(v.op, Elementwise) and rules else v.op.under(conventions)
 
 
 class Tangents:
@@ -302,7 +314,7 @@ class Tangents:
         if all(p is None for p in points):
             self.tangents[v] = None
             return v, [None]
-        op = v.op.under(self.conventions)
+        op = _ruled(v, self.conventions)
         results = op.R_op([Tracer(x) for x in v.rands], [None if p is None else Tracer(p) for p in points])
         fitted: list[Any] = [None if r is None else as_term(r) for r in results]
         for i, (r, out) in enumerate(zip(fitted, outputs_of(v), strict=True)):

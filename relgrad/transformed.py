@@ -14,6 +14,8 @@ from time import perf_counter
 from types import MethodType
 from typing import Any
 
+import numpy as np
+
 from relgrad.accuracy.lines import Lines, lines_of, lines_of_gradient
 from relgrad.collector import uncollected
 from relgrad.compile.decided import decide
@@ -138,9 +140,12 @@ class Transformed(Shown):
         args, kwargs = with_symbolic_arrays(args, kwargs)
         return self._rule(*args, **kwargs)
 
+    @np.errstate(all="ignore")
     def _finish(self, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """trace → program; where a branch at one point is not the other's limit, the trace is taken as decided:
         x ≠ 0.
+
+        What overflows while a program is made says nothing of the user's numbers, whatever their `errstate` asks for.
         """
         plain = as_decided(traced.outputs, traced.decisions)
         if any(map(is_not, plain, traced.outputs)):

@@ -40,6 +40,7 @@ KINDS: dict[str, Any] = {
     "word": str,
     "complement": (Callable, type(None)),
     "reflected": (Callable, type(None)),
+    "one_part": (Callable, type(None)),
     "in_entries": (Callable, type(None)),
     "times": (int, object),
     "as_sum": tuple,

@@ -272,3 +272,10 @@ def test_a_thousand_guards_are_no_deep_expression():
     with warnings.catch_warnings():
         warnings.simplefilter("error", rg.RelgradWarning)
         assert rg.stabilize(f)(0.3) == pytest.approx(f(0.3), rel=1e-12)
+
+
+def test_making_a_program_raises_no_warnings_of_floats():
+    """What overflows while relations look says nothing of the user's numbers, whatever `errstate` asks for."""
+    with np.errstate(all="raise"):
+        for f in (np.nan_to_num, lambda x: np.clip(x, 1e-300, 1e300) * 1e-200):
+            np.testing.assert_array_equal(rg.stabilize(f)(np.array([1.0, 2.0])), f(np.array([1.0, 2.0])))

@@ -216,6 +216,16 @@ def test_families_are_accurate_at_every_order(name, exact, domain, size, order):
     np.testing.assert_allclose(single, wide, rtol=3e-7, atol=1e-45)
 
 
+@pytest.mark.parametrize("order", range(4))
+@pytest.mark.parametrize("name", ["jv", "iv", "ive"])
+def test_bessel_functions_of_tiny_arguments_are_their_first_terms(name, order):
+    x = np.array([1e-310, 1e-200, -1e-200, 1e-101, 1e-20, 9e-10, 0.0])
+    first = np.array([float(mp.mpf(float(v)) ** order / 2**order / math.factorial(order)) for v in x])
+    scale = np.exp(-np.abs(x)) if name == "ive" else 1.0
+    np.testing.assert_allclose(getattr(K, name)(order, x), first * scale, rtol=2e-15, atol=1e-323)
+    assert getattr(K, name)(order, x.astype(np.float32)).dtype == np.float32
+
+
 def test_families_at_zero():
     for n in range(7):
         assert K.exprel_n(0.0, n) == 1 / (n + 1)

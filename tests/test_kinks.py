@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import relgrad as rg
 from relgrad.calculus.kinks import one_function, smoothed
@@ -332,3 +333,34 @@ def test_what_jumps_where_kinks_cancel(fun: Callable[[Any], Any], at: float, sec
 def test_a_power_of_nothing_is_nothing_beside_a_kink(ties: Any) -> None:
     fun = lambda y: np.maximum(y, 0.0) - np.minimum(y, 0.0) ** 2 / 2 - np.abs(y) / 2
     assert rg.grad(fun, conventions=rg.Conventions(ties=ties))(0.0) == 0.5
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: np.maximum(np.sum(x**2), 0),
+        lambda x: -np.minimum(0.0, -np.sum(x**2)),
+        lambda x: np.abs(np.sum(x**2)) - np.sum(x**2) / 2 + np.abs(-np.sum(x**2)) / 2,
+        lambda x: 2 * np.maximum(np.cosh(x), 1).sum(),
+        lambda x: np.sum(x**2).clip(0, None),
+    ],
+)
+@pytest.mark.parametrize("ties", ["share", "last"])
+def test_what_is_on_one_side_everywhere_has_no_kink(
+    fun: Callable[[Any], Any], strategy: str, ties: Any
+) -> None:
+    """max(x·x, 0) = x·x at 0, too, where the two are equal."""
+    how: Any = {"strategy": strategy, "conventions": rg.Conventions(ties=ties, norm_at_zero=np.nan)}
+    np.testing.assert_allclose(rg.hessian(fun, **how)(np.zeros(2)), 2 * np.eye(2))
+    _, moved = rg.jvp(rg.grad(fun, **how), (np.zeros(2),), (np.array([1.0, 2.0]),), **how)
+    np.testing.assert_allclose(moved, [2.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"strategy": "eager"}, {"strategy": "naive"}, {"relations": []}], ids=repr
+)
+def test_functions_without_a_kink_at_0_are_written_without_one(how: dict[str, Any]) -> None:
+    """The fraction of x is x near 0, and Huber's function x·x/2."""
+    assert rg.grad(lambda x: np.modf(x)[0], **how)(0.0) == 1.0
+    assert rg.hessian(lambda x: scipy.special.huber(1.0, x), **how)(0.0) == 1.0

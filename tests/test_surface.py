@@ -240,6 +240,7 @@ def test_sums_of_nothing_start_somewhere(shape: tuple[int, ...], axis: int | Non
 
 SMALL = np.array([100, 100, -3], np.int8)
 BYTES = np.array([1, 200, 255], np.uint8)
+SINGLE = np.array([1.1, 1.3, 2.7], np.float32)
 TRUTHS = np.array([True, False, True])
 DTYPES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "ends of a range are floats before they are subtracted": (lambda x: np.linspace(x, x + 1, 3), BYTES),
@@ -255,6 +256,12 @@ DTYPES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "SciPy's functions of bytes": (lambda x: scipy.special.expm1(x) + scipy.special.log1p(x), BYTES),
     "SciPy's functions of truth values": (lambda x: scipy.special.cbrt(x), TRUTHS),
     "SciPy's functions of halves": (lambda x: scipy.special.expit(x), X.astype(np.float16)),
+    "SciPy's functions beside numbers of Python's": (lambda x: scipy.special.beta(x, 2.0), SINGLE),
+    "SciPy's functions of counts": (lambda x: scipy.special.pdtr(2, x), SINGLE),
+    "SciPy's functions beside its constants": (lambda x: scipy.special.multigammaln(x, 2), SINGLE),
+    "SciPy's functions of matrices": (lambda x: scipy.linalg.expm(np.outer(x, x)), SINGLE),
+    "folds in what they are written to": (lambda x: np.add.accumulate(x, out=np.zeros(3)), SINGLE),
+    "folds in floats that are asked for": (lambda x: np.logaddexp.reduce(x, dtype=np.float64), SINGLE),
     "dtypes that are asked for": (lambda x: scipy.special.log1p(x, dtype=np.float32), BYTES),
     "methods of truth values": (lambda x: x.conj(), TRUTHS),
     "memory in order has an axis": (lambda x: np.ascontiguousarray(x), np.array(1.5)),
@@ -276,7 +283,8 @@ def test_dtypes_and_shapes_are_numpys(name: str, strategy: str):
     with np.errstate(all="ignore"):
         want, got = f(x), rg.stabilize(f, strategy=strategy)(x)
     assert (np.shape(got), np.asarray(got).dtype) == (np.shape(want), want.dtype)
-    np.testing.assert_allclose(got, want, rtol=1e-6 if want.dtype.itemsize > 2 else 1e-3)
+    rtol = {2: 1e-3, 4: 1e-6, 8: 1e-7 if "constants" in name else 1e-14}[max(want.dtype.itemsize, 2)]
+    np.testing.assert_allclose(got, want, rtol=rtol)
 
 
 def test_an_order_in_memory_is_refused():

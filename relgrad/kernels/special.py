@@ -21,9 +21,6 @@ from scipy.special import (
     erfcinv,
     erfinv,
     expi,
-    iv,
-    ive,
-    jv,
     kv,
     kve,
     logit,
@@ -125,6 +122,34 @@ def log_ndtr(x: Any) -> Any:
 TERMS = 300
 """So many terms of a series, or levels of a continued fraction, are enough where a < LARGEST and floats underflow."""
 LARGEST = 1e5
+
+
+def _from_zero(order: int, x: Any, known: Any, scale: Any = 1.0) -> Any:
+    """Jₙ(x) = (x/2)ⁿ/n!·(1 + O(x²)), and Iₙ(x): the first term near 0, where SciPy's Amos library loses its digits."""
+    near = np.abs(x) < 1e-9
+    if not np.any(near):
+        return known
+    return np.where(near, np.power(0.5 * x, order) / float(scipy.special.gamma(order + 1.0)) * scale, known)[
+        ()
+    ]
+
+
+@kernel
+def jv(order: int, x: Any) -> Any:
+    """Jₙ(x), the Bessel function of the first kind."""
+    return _from_zero(order, x, scipy.special.jv(order, x))
+
+
+@kernel
+def iv(order: int, x: Any) -> Any:
+    """Iₙ(x), the modified one."""
+    return _from_zero(order, x, scipy.special.iv(order, x))
+
+
+@kernel
+def ive(order: int, x: Any) -> Any:
+    """Iₙ(x)·e^−|x|."""
+    return _from_zero(order, x, scipy.special.ive(order, x), np.exp(-np.abs(x)))
 
 
 @ranged(lambda x: np.isfinite(x) & np.greater(x, 0))

@@ -267,6 +267,13 @@ def _under_norm(op: Elementwise, conventions: Any) -> Op:
     return Ruled(op, lambda g, out, x: g * at_zero(np.sign(x), x, zero)) if zero != 0 else op
 
 
+def _one_size(x: Interval) -> tuple[Any, ...] | None:
+    """|x| = x for x ≥ 0, −x for x ≤ 0."""
+    if x.nonnegative:
+        return (lambda g, out, x: g,)
+    return (lambda g, out, x: -g,) if x.high <= 0 else None
+
+
 def _size(function: np.ufunc, **answers: Any) -> Elementwise:
     return elementwise(
         function,
@@ -279,6 +286,7 @@ def _size(function: np.ufunc, **answers: Any) -> Elementwise:
         rounds=False,
         under=_under_norm,
         kinks=True,
+        one_part=_one_size,
         **answers,
     )
 

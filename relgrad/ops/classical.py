@@ -261,7 +261,7 @@ def _of_order(kind: str, also: dict[Any, int]) -> None:
     def apply(v: Any, z: Any) -> Any:
         return Bessel(kind, _whole(kind, v))(z)
 
-    implements(getattr(scipy.special, kind))(apply)
+    implements(getattr(scipy.special, kind), getattr(kernels, kind))(apply)
     for function, order in also.items():
         implements(function)(Bessel(kind, order))
 
@@ -295,7 +295,7 @@ def polygamma(n: Any, x: Any) -> Any:
 def multigammaln(a: Any, d: Any) -> Any:
     """Trace `scipy.special.multigammaln`: Σ log Γ(a − k/2) over k < d, and d(d − 1)/4 · log π."""
     parts = [gammaln(a - 0.5 * k) for k in range(operator.index(d))]
-    return sum(parts, 0.25 * d * (d - 1) * math.log(math.pi))
+    return sum(parts, 0.25 * d * (d - 1) * np.log(np.pi))
 
 
 for _ufunc, _function in {
@@ -319,8 +319,8 @@ implements(_sp.chdtr)(lambda v, x: gammainc(v / 2, x / 2))
 implements(_sp.chdtrc)(lambda v, x: gammaincc(v / 2, x / 2))
 implements(_sp.pdtr)(lambda k, m: np.where(k < 0, np.nan, gammaincc(np.floor(k) + 1, m)))
 implements(_sp.pdtrc)(lambda k, m: np.where(k < 0, np.nan, gammainc(np.floor(k) + 1, m)))
-implements(_sp.huber)(lambda d, r: np.where(d < 0, np.inf, _huber(d, np.abs(r))))
+implements(_sp.huber)(lambda d, r: np.where(d < 0, np.inf, _huber(d, r, np.abs(r))))
 
 
-def _huber(d: Any, size: Any) -> Any:
-    return np.where(size <= d, 0.5 * size * size, d * (size - 0.5 * d))
+def _huber(d: Any, r: Any, size: Any) -> Any:
+    return np.where(size <= d, 0.5 * r * r, d * (size - 0.5 * d))

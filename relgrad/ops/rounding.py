@@ -181,9 +181,8 @@ def modf(x: Any, **options: Any) -> tuple[Any, Any]:
     refuse("np.modf", **options)
     x = require_ground("np.modf", x)
     x = cast(x, np.modf.resolve_dtypes((x.type.dtype, None, None))[1])
-    whole = trunc(x)
-    fraction = call(np.copysign, call(np.where, call(np.isinf, x), 0.0, call(np.subtract, x, whole)), x)
-    return fraction, whole
+    finite = call(np.where, call(np.isinf, x), call(np.copysign, 0.0, x), x)
+    return call(np.fmod, finite, 1.0), trunc(x)
 
 
 @implements(np.round, np.around, "round")

@@ -101,6 +101,14 @@ def _extreme(
 
     NaN wins where it is `strict`, and else loses.
     """
+
+    def one_part(x: Interval, y: Interval) -> tuple[Any, ...] | None:
+        """max(x, y) = x for x ≥ 1 ≥ y."""
+        first, second = (x, y) if sign > 0 else (y, x)
+        if first.low >= second.high:
+            return (lambda g, out, x, y: g), None
+        return (None, (lambda g, out, x, y: g)) if second.low >= first.high else None
+
     return elementwise(
         function,
         lambda g, out, x, y: _winner(g, wins(x, y), x == y),
@@ -122,6 +130,7 @@ def _extreme(
         under=picking(wins),
         reflected=reflected,
         kinks=True,
+        one_part=one_part if strict else None,
     )
 
 

@@ -17,6 +17,7 @@ from relgrad.op import Symbolic, as_term
 from relgrad.ops.arguments import is_ground
 from relgrad.ops.casting import cast
 from relgrad.ops.structure import expand
+from relgrad.term import is_term
 from relgrad.trace.construct import construct
 from relgrad.trace.containers import flatten
 from relgrad.trace.cures import METHODS, UNKNOWN
@@ -196,6 +197,9 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
     kind: Any = options.get("dtype")
     if isinstance(kind, type) and issubclass(kind, np.dtype):
         options["dtype"] = kind()  # pyright: ignore[reportCallIssue]
+    if method in FOLDS and _folds_in(ufunc, options.get("dtype")):
+        array, *rest = inputs
+        inputs = (_converted(array, options.pop("dtype")), *rest)
     if method in ("reduce", "accumulate"):
         # Unlike those of np.sum and np.cumsum, their axis is the first one where none is given.
         options.setdefault("axis", 0)
@@ -223,11 +227,23 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
     return _build(builder, name, inputs, options)
 
 
+FOLDS = ("reduce", "accumulate", "reduceat")
+"""Methods of ufuncs that join the entries of one array."""
+
+
+def _folds_in(ufunc: np.ufunc, dtype: Any) -> bool:
+    """maximum.reduce(x, dtype=float) = maximum.reduce(x.astype(float)): whether a ufunc folds in these floats."""
+    if dtype is None or np.dtype(dtype).kind != "f":
+        return False
+    return ufunc.resolve_dtypes((None, np.dtype(dtype), None), reduction=True)[-1] == dtype
+
+
 def of_operands(builder: Callable[..., Any], ufunc: np.ufunc, inputs: Any) -> Any:
     """(builder, np.add, (x : int8, y : int8)) → x + y : int8:
     a ufunc of its operands alone, in the dtypes that it finds.
 
-    Ufuncs that are one op may differ in these for dtypes of at most two bytes, for which SciPy's have no loops.
+    One op may stand for several ufuncs that differ in these below eight bytes: SciPy's have no loops of two, and some
+    take the first one that numbers of Python's fit, beta(float32, 2.0) : float64.
     """
     result = builder(*inputs)
     if ufunc.signature is None and all(map(_is_known, inputs)) and any(map(_is_small, inputs)):
@@ -239,11 +255,11 @@ def of_operands(builder: Callable[..., Any], ufunc: np.ufunc, inputs: Any) -> An
 
 
 def _is_known(x: Any) -> bool:
-    return not _is_symbolic(x) or is_ground(x.term)
+    return is_ground(x.term) if _is_symbolic(x) else not is_term(x)
 
 
 def _is_small(x: Any) -> bool:
-    return _is_symbolic(x) and x.dtype.itemsize < 4
+    return _is_symbolic(x) and x.dtype.itemsize < 8
 
 
 def _resolved(ufunc: np.ufunc, inputs: Any, dtype: Any = None, casting: Any = "same_kind") -> tuple[Any, ...]:
@@ -260,15 +276,14 @@ def _of_dtypes(ufunc: np.ufunc, inputs: Any, found: tuple[Any, ...]) -> Any:
     """(np.add, (x,  y), (float32, float32, float32)) → cast(x) + cast(y):
     a ufunc in the dtypes of its operands and results.
     """
-    results = ufunc(
-        *[
-            x.astype(kind) if _is_symbolic(x) else np.asarray(x, kind)
-            for x, kind in zip(inputs, found, strict=False)
-        ]
-    )
+    results = ufunc(*map(_converted, inputs, found))
     several = results if isinstance(results, tuple) else (results,)
     made = [cast(as_term(y), kind) for y, kind in zip(several, found[len(inputs) :], strict=True)]
     return tuple(made) if isinstance(results, tuple) else made[0]
+
+
+def _converted(x: Any, kind: Any) -> Any:
+    return x.astype(kind) if _is_symbolic(x) else np.asarray(x, kind)
 
 
 def _is_given(key: str, value: Any) -> bool:

@@ -258,7 +258,7 @@ def expm(A: Any) -> Any:
     size = np.max(np.sum(np.abs(a), axis=0))
     halvings = max(int(np.ceil(np.log2(size / 5.371920351148152))), 0) if size > 0 else 0
     a = a / 2**halvings
-    b, one = [float(c) for c in _PADE], np.eye(len(a))
+    b, one = [float(c) for c in _PADE], np.eye(len(a), dtype=a.dtype)
     a2 = a @ a
     a4, a6 = a2 @ a2, a2 @ a2 @ a2
     odd = a @ (a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * one)

@@ -18,7 +18,15 @@ from relgrad.symbolic import tracing
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.decisions import attempted, computed
-from relgrad.trace.dispatch import asked, call_function, call_method, call_ufunc, of_constants, of_operands
+from relgrad.trace.dispatch import (
+    FOLDS,
+    asked,
+    call_function,
+    call_method,
+    call_ufunc,
+    of_constants,
+    of_operands,
+)
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.library import is_numpys
@@ -64,7 +72,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
             builder = IMPLEMENTATIONS.get(ufunc)
             if builder is not None:
                 return wrap(of_operands(builder, ufunc, inputs))
-        out = kwargs.pop("out", None) or ()
+        out: tuple[Any, ...] = kwargs.pop("out", None) or ()
         if any(x is not None for x in out):
             mask = kwargs.pop("where", True) if method == "__call__" else True
             mask = True if mask is np._NoValue else mask
@@ -73,6 +81,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
                     [x if type(x) in (int, float) else np.where(mask, x, np.ones_like(x)) for x in inputs]
                 )
             casting = kwargs.pop("casting") if kwargs.get("casting") == "unsafe" else "same_kind"
+            if method in FOLDS and kwargs.get("dtype") is None and _are_floats(out[0], inputs[0]):
+                kwargs["dtype"] = out[0].dtype  # a fold computes as what it is written to
             result = self._ufunc(ufunc, method, inputs, kwargs)
             if mask is not True:  # elsewhere the entries stay as they are
                 result = _each(lambda y, x: np.where(mask, y, x), result, out)
@@ -334,6 +344,10 @@ def _operator(name: str, ufunc: np.ufunc) -> Any:
 def _are_truths(kind: Any) -> bool:
     """Whether an array is one of truth values, whose squares NumPy's operator gives in another dtype than powers."""
     return isinstance(kind, ArrayType) and kind.dtype.kind == "b" and kind.ndim > 0
+
+
+def _are_floats(*arrays: Any) -> bool:
+    return all(getattr(x, "dtype", np.dtype(bool)).kind == "f" for x in arrays)
 
 
 def _in_place(name: str, ufunc: np.ufunc) -> Any:
