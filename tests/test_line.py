@@ -635,6 +635,16 @@ def test_on_a_line_logarithms_of_the_distance_tell_nothing():
         assert f(3.0, 2 + 1e-9) == pytest.approx(3, rel=1e-7)
 
 
+def test_small_arguments_may_be_near_beside_a_number():
+    """∂/∂g (1 − q³⁰)/(r − g), q = (1 + g)/(1 + r), at r = 1e-10, g = 2·r: g and r are near, beside 1."""
+    f = rg.grad(lambda g, r: (1 - ((1 + g) / (1 + r)) ** 30) / (r - g), precise=False)
+    with mpmath.workdps(60):
+        want = mpmath.diff(lambda g: (1 - ((1 + g) / (1 + mpmath.mpf(1e-10))) ** 30) / (1e-10 - g), 2e-10)
+    assert f(2e-10, 1e-10) == pytest.approx(float(want), rel=1e-13)
+    quotient = rg.grad(lambda x, y: (np.log(x) - np.log(y)) / (x - y), precise=False)
+    assert quotient(2e-10, 1e-10) == pytest.approx((0.5 - np.log(2)) * 1e20, rel=1e-13)
+
+
 def test_a_slope_on_a_line_may_be_zero():
     """f = a·(e^(−at) − e^(−bt))/(b − a) → ∂f/∂a = t·e^(−at)·(1 − a·t/2) at a = b, which is 0 at a·t = 2."""
     f = rg.grad(lambda a, b, t: a / (b - a) * (np.exp(-a * t) - np.exp(-b * t)), precise=False)
