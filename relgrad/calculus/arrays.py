@@ -22,6 +22,8 @@ from relgrad.kernels.eft import two_product, two_sum
 from relgrad.term import Term
 
 EPS = 2.0**-53
+LEAST = 2.0**-1074
+"""The smallest float, of which what underflows is wrong."""
 SMALLEST = 2.0**-900
 """Of products that are smaller, it is not known whether they are exact."""
 FEW = 5
@@ -158,11 +160,21 @@ class _Arrays(Algebra):
             return found, error
         # Mostly exact: 1/(1 − t) = 1 + t + t² + …
         part, rest = two_product(found, low)
-        exact = (c[0] - part == rest) & (np.abs(part) > SMALLEST)
-        return found, error + np.where(exact, 0.0, EPS * np.abs(found))
+        exact = (c[0] - part == rest) & ((np.abs(part) > SMALLEST) | (c[0] == 0))
+        return found, error + np.where(exact, 0.0, EPS * np.abs(found) + LEAST)
 
     def convolved(self, a: Power, b: Power, k: int, low: int, high: int) -> Coefficient | None:
-        """Σ aᵢ·bₖ₋ᵢ, with the error Σ |a|·db + da·|b| + 2ε·|a|·|b|; None where all products are zero."""
+        """Σ aᵢ·bₖ₋ᵢ, with the error Σ |a|·db + da·|b| + 2ε·|a|·|b|; None where all products are zero.
+
+        The error of what underflows is that of the smallest floats.
+        """
+        try:
+            with np.errstate(under="raise"):
+                return self._convolved(a, b, k, low, high, 0.0)
+        except FloatingPointError:
+            return self._convolved(a, b, k, low, high, LEAST)
+
+    def _convolved(self, a: Power, b: Power, k: int, low: int, high: int, least: float) -> Coefficient | None:
         total: Any = None
         error: Any = 0.0
         spent = 0
@@ -178,6 +190,8 @@ class _Arrays(Algebra):
             error = error + one * (y[1] if isinstance(part, Doubled) else rounded)
             if type(x[1]) is not float or x[1]:
                 error = error + x[1] * other
+            if least:
+                error = error + np.where((one != 0) & (other != 0), least, 0.0)
             total = part if total is None else total + part
         self.spend(spent)
         return None if total is None else (total, error)
