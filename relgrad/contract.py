@@ -316,8 +316,11 @@ class Contract:
     """Whether it is constant but for jumps, as ⌊x⌋ is."""
     kinks: bool = False
     """Whether it is in parts one of its operands, or the negative of one, as |x| is."""
-    one_part: Callable[..., tuple[Any, ...] | None] | None = None
-    """Of the ranges of operands, the rules of the one part there is: x of |x| for x ≥ 0; None where there are more."""
+    one_part: Callable[[Interval], tuple[Any, ...] | None] | None = None
+    """Of the range of an operand, or of the difference of two, the rules of the one part there is: x of |x| for x ≥ 0.
+
+    None where there are more.
+    """
     divisors: tuple[int, ...] = ()
     """The operands of which only a zero makes the result infinite, though others are finite: y of x/y."""
 

@@ -14,17 +14,16 @@ import heapq
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
-from relgrad.bounds import told
+from relgrad.bounds import range_of
 from relgrad.constancy import where_moving, without_infinite
 from relgrad.conventions import DEFAULT, Conventions
 from relgrad.dependence import dependent, depths
 from relgrad.errors import GradientError
 from relgrad.leaf import Anchor, Input, Known
 from relgrad.op import Op, Pack, Project, as_term, constant, outputs_of
-from relgrad.ops.arithmetic import add
+from relgrad.ops.arithmetic import add, subtract
 from relgrad.ops.casting import cast
 from relgrad.ops.conventional import Ruled
-from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import broadcast_like, broadcast_to, squeeze
 from relgrad.support import vanishes
@@ -276,12 +275,15 @@ def pull_back(
 
 
 def _ruled(v: Term, conventions: Conventions) -> Op:
-    """max(x, y) → max with the rules of x, where x ≥ y everywhere: the op by whose rules a value is differentiated.
+    """max(x, y) → max with the rules of x, where x − y ≥ 0 everywhere: the op by whose rules a value is differentiated.
 
     Where it is one of its parts everywhere there is no kink, not at ties either, and no convention has a say.
     """
-    rules = told(v.op.one_part, v)
-    return Ruled(v.op, *rules) if isinstance(v.op, Elementwise) and rules else v.op.under(conventions)
+    if v.op.one_part is not None and v.type.differentiable:
+        rules = v.op.one_part(range_of(v.rands[0] if len(v.rands) == 1 else subtract.make_node(*v.rands)))
+        if rules is not None:
+            return Ruled(v.op, *rules)  # pyright: ignore[reportArgumentType]  # an elementwise op answers
+    return v.op.under(conventions)
 
 
 class Tangents:

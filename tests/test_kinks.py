@@ -364,3 +364,12 @@ def test_functions_without_a_kink_at_0_are_written_without_one(how: dict[str, An
     """The fraction of x is x near 0, and Huber's function x·x/2."""
     assert rg.grad(lambda x: np.modf(x)[0], **how)(0.0) == 1.0
     assert rg.hessian(lambda x: scipy.special.huber(1.0, x), **how)(0.0) == 1.0
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager", "naive"])
+def test_what_bounds_itself_has_no_kink(strategy: str) -> None:
+    """min(x, max x) = x, though all entries tie."""
+    w = np.arange(3.0)
+    for bounded in (lambda x: np.minimum(x, np.max(x)), lambda x: np.clip(x, x.min(), None)):
+        slope = rg.grad(lambda x, bounded=bounded: np.sum(bounded(x) * w), strategy=strategy)
+        np.testing.assert_array_equal(slope(np.ones(3)), w)

@@ -102,12 +102,12 @@ def _extreme(
     NaN wins where it is `strict`, and else loses.
     """
 
-    def one_part(x: Interval, y: Interval) -> tuple[Any, ...] | None:
-        """max(x, y) = x for x ≥ 1 ≥ y."""
-        first, second = (x, y) if sign > 0 else (y, x)
-        if first.low >= second.high:
-            return (lambda g, out, x, y: g), None
-        return (None, (lambda g, out, x, y: g)) if second.low >= first.high else None
+    def one_part(d: Interval) -> tuple[Any, ...] | None:
+        """max(x, y) = x for d = x − y ≥ 0, y for d ≤ 0."""
+        if not (d.low >= 0 or d.high <= 0):
+            return None
+        whole = lambda g, out, x, y: g
+        return (whole, None) if (d.low >= 0) == (sign > 0) else (None, whole)
 
     return elementwise(
         function,
