@@ -155,12 +155,25 @@ def _written(t: Term) -> ProductView:
 
 
 def _is_single(view: ProductView, t: Term) -> bool:
-    """1/(2/a), 2·(a/2) → True; 1/a, 2·a → False: whether what is written as a product is one factor."""
+    """1/(2/a), 2·(a/2), −(a − b)·c → True; 1/a, 2·a → False: whether what is written as a product is one factor.
+
+    −A·B⁻¹(a − b) is none: the same with b − a would be computed beside that with a − b, which others may have.
+    """
     if len(view.factors) != 1 or not (t.op.as_product is not None or t.op is power):
         return False
     ((base, e),) = view.factors.items()
     inverted = t.op in (reciprocal, power) or (t.op is divide and number_of(t.rands[0]) is not None)
-    return e == 1 and base is not t and is_term(base) and (abs(view.coefficient) == 1 or inverted)
+    single = e == 1 and base is not t and is_term(base) and (abs(view.coefficient) == 1 or inverted)
+    return single and _is_near(base, t)
+
+
+def _is_near(u: Term, t: Term) -> bool:
+    """(b − a, −(a − b)) → True: whether a term, or all of its operands, stand within three levels of another."""
+    level, near = [t], {t}
+    for _ in range(3):
+        level = [x for y in level for x in y.rands]
+        near.update(level)
+    return u in near or all(x in near or is_constant(x) for x in u.rands)
 
 
 def _is_distributed(view: ProductView, total: SumView) -> bool:
