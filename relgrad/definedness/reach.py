@@ -41,20 +41,34 @@ from relgrad.ops.rows import RowsOp
 from relgrad.ops.selection import where
 from relgrad.ops.shaping import Transpose
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
-from relgrad.term import Term, subterms
+from relgrad.term import Term, operands_first, rands_of, subterms
 from relgrad.types import ArrayType
 
 
-def sources(t: Term, plain: Plain) -> dict[Term, None]:
-    """log(x) + y → x, x < 0, y: the arguments and constants that may hold NaN, and tests of domains, below a term."""
-    found: dict[Term, None] = {}
-    for node in subterms(t):
+class Sources(dict[Term, dict[Term, None]]):
+    """log(x) + y → x, x < 0, y: for each term the arguments and constants that may hold NaN, and tests of domains,
+    below it.
+
+    Terms that have the same of them keep one collection, since thousands may.
+    """
+
+    def __init__(self, plain: Plain):
+        super().__init__()
+        self._plain = plain
+
+    def __missing__(self, t: Term) -> dict[Term, None]:
+        for node in operands_first([t], self.__contains__, rands_of):
+            found: dict[Term, None] = {}
+            for more in [*[self[x] for x in node.rands], dict.fromkeys(self._own(node))]:
+                found = (found | more if found else more) if not more.keys() <= found.keys() else found
+            self[node] = found
+        return self[t]
+
+    def _own(self, node: Term) -> list[Term]:
         if type(node.op) in (Input, Constant):
-            if node.type.dtype.kind == "f" and (type(node.op) is Input or np.isnan(node.op.value).any()):
-                found.setdefault(node)
-        elif (test := outside(node, plain)) is not None:
-            found.setdefault(test)
-    return found
+            may = node.type.dtype.kind == "f" and (type(node.op) is Input or np.isnan(node.op.value).any())
+            return [node] if may else []
+        return [] if (test := outside(node, self._plain)) is None else [test]
 
 
 class Reach:
@@ -68,7 +82,7 @@ class Reach:
         self.certain, self.plain = certain, Plain()
         self.of: dict[Term, Marks] = {}
         self.atoms: dict[Term, None] = {}
-        self._below: dict[Term, dict[Term, None]] = {}
+        self._below = Sources(self.plain)
         self._outputs: dict[Term, list[Marks]] = {}
         for node in subterms(*roots):
             self.of[node] = self._few(self._marks(node), node)
@@ -222,9 +236,7 @@ class Reach:
 
     def _anywhere(self, v: Term, x: Term, g: Marks) -> Iterable[Mark]:
         """log(x)·y → marks of x, x < 0 and y on all entries: of all that a value depends on."""
-        found = self._below.get(v)
-        if found is None:
-            found = self._below[v] = sources(v, self.plain)
-            self.atoms.update(found)
+        found = self._below[v]
+        self.atoms.update(found)
         pattern = (None,) * x.type.ndim if isinstance(x.type, ArrayType) else ()
         return everywhere(g, x) | {Mark(atom, pattern) for atom in found}
