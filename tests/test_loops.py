@@ -268,7 +268,7 @@ def test_recurrences_of_second_order_are_not_written_out(name: str) -> None:
 @pytest.mark.parametrize("make", [mixture, rational, haplotypes, decaying, normed])
 def test_twice_the_rounds_are_twice_the_steps(make: Callable[[int], Callable[..., Any]]) -> None:
     z = np.array([0.3, 0.8, -0.2])
-    of = {n: rg.grad(make(n)) for n in (3, 6, 12)}
+    of = {n: rg.grad(make(n)) for n in (2, 4, 8)}
     for n, slope in of.items():
         np.testing.assert_allclose(slope(z), rg.grad(make(n), strategy="naive")(z), rtol=1e-7, atol=1e-15)
     few, some, many = (len(slope.explain(z).steps) for slope in of.values())
