@@ -1207,3 +1207,11 @@ def test_a_choice_between_constants_has_no_series_beside_it():
     slope = rg.grad(f)
     np.testing.assert_array_equal(slope(np.array([1.0, 0.5, 2.0])), np.sin(w[0]))
     assert "along_line" not in slope.source(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [(1e-30, 1e20), (1e-160, 1e170), (1e-300, 1e200), (1e-10, 1e300), (0.0, 2.0)]
+)
+def test_what_underflows_in_a_series_is_not_taken_for_zero(x: float, y: float) -> None:
+    """The slope of 1/(y/x + x) is 1/y near x = 0, though it is made of 1/y²."""
+    np.testing.assert_allclose(rg.grad(lambda x, y: 1 / (y / x + x))(x, y), 1 / y, rtol=1e-14)

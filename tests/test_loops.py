@@ -275,6 +275,27 @@ def test_twice_the_rounds_are_twice_the_steps(make: Callable[[int], Callable[...
     assert many - some < 2.6 * max(some - few, few)
 
 
+def test_what_flows_through_matrices_is_computed_with_one_sign():
+    """−A·S⁻¹(B − C) keeps its sign: A·S⁻¹(C − B) would be a second chain of the same, and the two drift apart."""
+
+    def filtered(a: Any, q: Any) -> Any:
+        p, total = np.eye(2), 0.0
+        for _ in range(12):
+            p = a @ p @ a.T + q @ q.T
+            s = p + np.eye(2) / 2
+            k = p @ np.linalg.inv(s)
+            total = total + np.linalg.slogdet(s)[1]
+            p = (np.eye(2) - k) @ p
+        return total
+
+    a = np.array([[0.676, 0.590], [1.890, 1.077]]), np.array([[2.038, 0.604], [0.604, 1.370]])
+    slope, naive = rg.grad(filtered, (0, 1)), rg.grad(filtered, (0, 1), strategy="naive")
+    for got, want in zip(slope(*a), naive(*a), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+    count = [f.source(*a).split("def grad_filtered(")[-1].count("linalg.solve(") for f in (slope, naive)]
+    assert count[0] <= 2 * 12 + 1, count
+
+
 def test_conditions_on_data_in_loops_are_told_apart_so_far_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where NaN may come from is said of each condition of few, and of all together of many."""
     made = 0
