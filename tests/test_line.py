@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import relgrad as rg
-from relgrad.calculus import line
+from relgrad.calculus import along, line
 from relgrad.calculus.arrays import doubled, error_of, polynomial
 from relgrad.calculus.line import Part, followed
 from relgrad.calculus.path import Path
@@ -1090,9 +1090,9 @@ def test_results_without_what_cancels_are_not_looked_at_along_a_line():
     x, k = (term(Input(name, array_type(np.float64))) for name in "xk")
     roots = [as_term(r) for r in f(Tracer(x), Tracer(k))]
     (to_zero,) = [
-        there for there in line.lines(list(subterms(*roots))) if there.leaves == {k} and not there.is_endless
+        there for there in along.lines(list(subterms(*roots))) if there.leaves == {k} and not there.is_endless
     ]
-    assert line._Trials(roots, list(subterms(*roots))).suspects(to_zero) == {roots[0]}
+    assert along._Trials(roots, list(subterms(*roots))).suspects(to_zero) == {roots[0]}
 
 
 @pytest.mark.parametrize("precise", [True, False])

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.calculus.along import along_lines
 from relgrad.calculus.increment import have_increments
 from relgrad.calculus.isolated import near_points, unguarded
-from relgrad.calculus.line import along_lines
 from relgrad.calculus.series import Slope, applied
 from relgrad.calculus.ties import at_ties
 from relgrad.calculus.univariate import in_series
