@@ -678,8 +678,10 @@ def _followed(node: Term, rands: Sequence[Any]) -> Any | None:
 
 @lru_cache(maxsize=16)
 def random_step(shape: tuple[int, ...], seed: int) -> Any:
+    """s, ½ ≤ s < 1, with 8 bits: a direction in which the entries of an argument move away from a line."""
     return np.random.default_rng(seed).integers(BITS // 2, BITS, shape) / BITS
 
 
 def largest(x: Any) -> float:
+    """max |x|, 0 of nothing."""
     return float(np.max(np.abs(x), initial=0.0))
