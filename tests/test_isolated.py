@@ -218,7 +218,7 @@ BRANCHES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int, float, float
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize("name", BRANCHES)

@@ -80,7 +80,7 @@ SMOOTH: dict[str, tuple[Callable[[Any], Any], float, tuple[float, ...]]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize("name", SMOOTH)
 def test_derivatives_where_kinks_cancel(name: str, strategy: str) -> None:

@@ -868,7 +868,7 @@ CLUSTERS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_arguments_that_come_near_one_another_all_at_once(name: str):
     f = CLUSTERS[name]

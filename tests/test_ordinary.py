@@ -16,7 +16,7 @@ import relgrad as rg
 SAMPLE, BATCH = 48, 4
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("first", range(0, SAMPLE, BATCH))
 def test_random_programs_are_those_of_numpy(first):
     for number in range(first, first + BATCH):

@@ -94,7 +94,7 @@ def check(text: str, points: list[Any], orders: str = "default eager second") ->
             )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "text",
     listed("""

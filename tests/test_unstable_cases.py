@@ -58,7 +58,7 @@ def questions() -> list[Any]:
     ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("case", "kind"), questions())
 def test_it_is_accurate(case, kind):
     truth = read(REFERENCES[full_name(case)], kind)
