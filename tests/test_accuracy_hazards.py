@@ -108,6 +108,7 @@ def benign_overflow(x):
     return 1 / (1 + np.exp(-x))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("f", "args"),
     [
@@ -139,6 +140,7 @@ def huber(x):
 P, W, M = np.array([0.2, 0.3, 0.4, 0.1]), np.ones((2, 3)), np.eye(3) + 0.5
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("f", "args"),
     [

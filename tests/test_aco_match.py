@@ -396,8 +396,8 @@ def test_tens_of_thousands_of_summands():
         ((rest, which),) = run(0, (x, a), eq_aco(("+", ("f", n // 2), x, ("g", a)), ("+", ("g", 1), chain)))
         assert len(rest) == n and which == 1
 
-    question(30_000)
-    assert calls(lambda: question(10_000)) < 3 * calls(lambda: question(5_000))
+    question(10_000)
+    assert calls(lambda: question(6_000)) < 3 * calls(lambda: question(3_000))
 
 
 def test_matching_again_is_answered_from_the_remembered_form():
@@ -467,9 +467,9 @@ def test_ops_whose_parameters_are_variables():
     assert run(0, x, eq_aco(Sum((axes,))(x), Sum((-1,))(p)), eq(axes, -2)) == ()
 
 
-def test_a_hundred_thousand_levels_of_terms():
+def test_tens_of_thousands_of_levels_of_terms():
     t = p
-    for _ in range(100_000):
+    for _ in range(20_000):
         t = exp(t)
     assert run(0, True, eq_aco(add(t, p), add(p, t))) == (True,)
     assert run(0, x, eq_aco(add(x, p), add(p, t), Theory({add: Laws(commutative=True)}))) == (t,)

@@ -216,7 +216,7 @@ def test_the_judge_of_unifiers_complains():
     assert set(ground_unifiers(problem, ["a", "b"])) == {("b", "a")}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", THEORIES)
 def test_random_problems_are_worth_asking(name: str):
     """Most have an answer and some have none or several; scrambling keeps a term the same modulo the theory."""
@@ -249,6 +249,7 @@ def wide(name: str) -> int:
     return 3 if "I" in name else 4
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [name for name in THEORIES if "I" not in name])
 def test_brute_force_agrees_with_maude(name: str):
     maude, generator = maude_judge(name), Generator(f"maude {name}", THEORIES[name], widest=wide(name))
@@ -260,7 +261,7 @@ def test_brute_force_agrees_with_maude(name: str):
 # Matching
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", THEORIES)
 def test_matching_gives_exactly_the_answers_of_brute_force(name: str):
     generator = Generator(f"matching {name}", THEORIES[name], widest=wide(name))
@@ -275,6 +276,7 @@ def test_matching_gives_exactly_the_answers_of_brute_force(name: str):
     assert not failures, told(failures)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", THEORIES)
 def test_the_order_of_arguments_and_of_sides_is_irrelevant(name: str):
     generator = Generator(f"order {name}", THEORIES[name], widest=wide(name))
@@ -443,6 +445,7 @@ def universe(theory: Theory) -> list[Any]:
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FINITARY)
 def test_unifiers_are_correct_and_complete_on_ground_terms(name: str):
     generator = Generator(f"unify {name}", THEORIES[name], atoms="ab")
@@ -475,6 +478,7 @@ def test_unifiers_of_words_are_correct_and_no_small_one_is_left_out(name: str):
     assert not failures, told(failures)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [name for name in FINITARY if "I" not in name])
 def test_every_unifier_of_maude_is_an_instance_of_one_of_ours(name: str):
     """And ours are no fewer than Maude's minimal set. (They may be more: Maude misses a unifier now and then.)"""
@@ -628,8 +632,8 @@ def test_a_hundred_thousand_summands(shape: Callable[[int], Any]):
     assert run(0, x, eq_aco(("s", ("f", x), ("f", x)), subject, THEORY)) == ()
 
 
-def test_thirty_thousand_levels():
-    n, x = 30_000, var()
+def test_ten_thousand_levels():
+    n, x = 10_000, var()
     left, right = x, "a"
     for i in range(n):
         left, right = (
@@ -676,7 +680,7 @@ def test_different_heads_fail_at_once_whatever_the_size(facts: bool):
 
     for open_ in (False, True):
         work(3, open_)()
-        assert calls(work(3000, open_)) == calls(work(30, open_)) < 300
+        assert calls(work(1000, open_)) == calls(work(30, open_)) < 300
 
 
 # Facts and terms

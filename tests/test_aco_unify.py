@@ -210,7 +210,7 @@ THEORIES = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("heads", THEORIES)
 def test_unifiers_unify_and_are_minimal(heads):
     rng = random.Random(heads)
@@ -233,7 +233,7 @@ def ground_terms(heads, constants):
     return list(dict.fromkeys(map(read, found)))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("heads", THEORIES)
 def test_every_ground_solution_is_an_instance_of_a_unifier(heads):
     rng = random.Random(heads)

@@ -78,7 +78,7 @@ def is_rounding(found: Any) -> bool:
     return abs(left - right) < 1e-14 * (1 + abs(left))
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(27)
 @pytest.mark.parametrize("number", range(len(list(rg.LIBRARY))), ids=[row.name for row in rg.LIBRARY])
 def test_what_all_rows_make_of_a_program_around_one_is_that_program(number: int):
     row = list(rg.LIBRARY)[number]

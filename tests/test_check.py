@@ -57,6 +57,7 @@ def test_rows_are_applied_in_the_programs_that_they_are_tried_on():
     assert len(idle) * 100 <= SELDOM * len(list(rg.LIBRARY)), idle
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [law.name for law in SIMPLIFICATIONS])
 def test_every_simplification_of_the_scheduler_is_true(name):
     found = check_simplification(name, subjects=60)
@@ -164,6 +165,7 @@ def test_a_row_without_docstring_or_source_is_refused(doc, source):
     ) == bool(missing)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("function", FALSE)
 def test_what_is_false_is_caught(function, seed):

@@ -170,7 +170,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("function", WRONG)
 def test_what_is_wrong_only_in_some_programs_is_caught(function, seed):

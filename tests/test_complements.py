@@ -41,6 +41,7 @@ def exactly(z):
     return np.array([1 / (1 + mp.exp(-x)) for x in z], dtype=object)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("precise", [True, False])
 @pytest.mark.parametrize("name", CHOICES)
 def test_what_chosen_shares_leave_of_one_does_not_cancel(name, precise):

@@ -43,6 +43,7 @@ def slopes(f: Callable[[Any], Any], x: Any) -> Any:
     return np.array([(np.sum(f(x + h * e)) - np.sum(f(x - h * e))) / (2 * h) for e in np.eye(x.size)])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CONSTANT)
 def test_derivatives_through_constant_entries_are_those_of_the_others(name: str):
     f, x = CONSTANT[name], np.array([1.0, 2.0, 0.5])
@@ -111,6 +112,7 @@ def test_what_flows_to_infinite_entries_is_infinite():
     assert rg.grad(lambda t: np.sum(COSTS * t))(0.7) == np.inf
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize(
     "f",
@@ -146,6 +148,7 @@ KINKS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", ["default", "eager", "naive"])
 @pytest.mark.parametrize("name", list(KINKS))
 def test_nothing_flows_through_the_difference_from_a_choice(name: str, strategy: str):

@@ -68,6 +68,7 @@ def test_sizes_have_gradient_zero_at_zero(name: str):
     assert_orders(fun, x, [0.0, 0.0, 0.0, 0.0])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes_may_have_another_gradient_at_zero(name: str):
     fun, x = SIZES[name]
@@ -76,6 +77,7 @@ def test_sizes_may_have_another_gradient_at_zero(name: str):
     np.testing.assert_allclose(rg.jvp(fun, (x,), (ONES,), conventions=half)[1], 1.0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes_may_have_no_gradient_at_zero_at_any_order(name: str):
     fun, x = SIZES[name]
@@ -85,6 +87,7 @@ def test_sizes_may_have_no_gradient_at_zero_at_any_order(name: str):
     assert np.isnan(rg.jvp(fun, (x,), (ONES,), conventions=rg.Conventions(norm_at_zero=NAN))[1])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("zero", [0.5, NAN])
 def test_away_from_zero_no_convention_changes_anything(name: str, zero: float):
@@ -114,7 +117,7 @@ EXTREMES: dict[str, Scalar] = {
 TIES = {"share": [0.5, 0.5], "first": [1.0, 0.0], "last": [0.0, 1.0]}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("strategy", ["default", "eager"])
@@ -213,6 +216,7 @@ def test_a_masked_row_does_not_touch_the_others():
     np.testing.assert_allclose(gradient[1], rg.grad(fun)(x[1:])[0], rtol=1e-15)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("branch", "at"), [(np.sqrt, 0.0), (np.log, 0.0), (lambda x: 1 / x, 0.0), (lambda x: np.exp(-1 / x), 0.0)]
 )

@@ -220,6 +220,7 @@ def test_products_by_slices_lie_within_their_bounds(spread, pairs):
             assert np.median(got.bound / np.abs(got.hi)) < 1e-24
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "shapes",
     [((40, 50), (50, 30)), ((3, 20, 30), (30, 20)), ((2, 1, 20, 30), (3, 30, 9)), ((9000,), (9000,))],
@@ -584,6 +585,7 @@ def test_what_leaves_the_range_of_floats_besides_is_right():
     close(f(x, y), float((Fraction(x) ** 2 * Fraction(y) - 3) / Fraction(x) ** 2))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("f", "oracle", "args"),
     [

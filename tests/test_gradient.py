@@ -137,7 +137,7 @@ def smooth_differences(f: Callable[..., Any]) -> list[Any]:
     return coarse
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(programs)
 def test_first_derivatives_of_random_programs(program: Program) -> None:
     loss = loss_of(program)
@@ -153,7 +153,7 @@ def test_first_derivatives_of_random_programs(program: Program) -> None:
         assert_close(a, b, 1e-5)
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=4, deadline=None, derandomize=True)
 @given(programs)
 def test_second_derivatives_of_random_programs(program: Program) -> None:
     loss = loss_of(program)

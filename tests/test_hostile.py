@@ -67,6 +67,7 @@ def test_a_row_that_applies_to_its_own_result_ends_in_a_right_program(row, base)
         np.testing.assert_allclose(gradient(X), np.exp(X) if row is halves else np.cosh(X), rtol=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "rows",
     [

@@ -52,6 +52,7 @@ GUARDED: dict[str, tuple[Callable[[Any], Any], tuple[float, float, float]]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize("name", GUARDED)
@@ -218,7 +219,7 @@ BRANCHES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int, float, float
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize("name", BRANCHES)

@@ -100,6 +100,7 @@ UNARY = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("name", "exact", "bound", "domain"), UNARY, ids=[row[0] for row in UNARY])
 def test_accurate_over_the_whole_range(name, exact, bound, domain, dtype):

@@ -69,6 +69,7 @@ DENSITIES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", DENSITIES)
 def test_the_logarithm_of_a_density(name):
     f, args, want = DENSITIES[name]
@@ -120,6 +121,7 @@ BESSEL = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", BESSEL)
 def test_functions_that_grow_as_exponentials_do_are_scaled(name):
@@ -167,6 +169,7 @@ def mass(a, b):
     return mp.erfc(a) - mp.erfc(b) if a + b > 0 else mp.erfc(-b) - mp.erfc(-a)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("f", NORMAL)
 @pytest.mark.parametrize("where", BETWEEN)
 def test_log_of_a_normal_probability_between_two_points(where, f):
@@ -260,6 +263,7 @@ SHARES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SHARES)
 @pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
 @pytest.mark.parametrize("t", [900.0, 5.0, -900.0])

@@ -22,6 +22,7 @@ TANH = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TANH)
 def test_tanh_written_by_hand(name):
     assert max(errors(TANH[name], [300.0, -300.0, 3.0, 0.25, -1e-6])) <= 4
@@ -45,6 +46,7 @@ TAILS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TAILS)
 def test_tails(name):
     assert max(errors(TAILS[name], [0.5, 15.0, 20.0, 150.0])) <= 5
@@ -70,6 +72,7 @@ TANGENTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TANGENTS)
 def test_logarithms_of_what_is_nearly_one(name):
     assert max(errors(TANGENTS[name], [1e-9, 0.3, 2.0, 30.0, 150.0])) <= 7
@@ -106,7 +109,7 @@ SMALL = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_near_zero(name):
     assert max(errors(SMALL[name], [1e-9, -2e-5, 0.3, 0.7])) <= 7

@@ -41,7 +41,7 @@ SMALL = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_near_zero(name):
     points = [1e-9, -2e-5, 0.4]
@@ -97,6 +97,7 @@ COMPLEMENTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("name", COMPLEMENTS)
 def test_complements_of_complements_are_no_differences_of_what_is_near_one(name, log):

@@ -35,6 +35,7 @@ LOGS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scale", [1.0, 1e-120, 1e150])
 @pytest.mark.parametrize("name", LOGS)
 def test_logarithms_of_determinants(name, scale):
@@ -112,6 +113,7 @@ GAUSSIANS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scale", [1.0, 1e-110, 1e120])
 @pytest.mark.parametrize("name", GAUSSIANS)
 def test_multivariate_gaussians(name, scale):

@@ -65,6 +65,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_branch_that_is_not_taken_leaves_no_trace(name):
     f, value, first, second = TAKEN[name]

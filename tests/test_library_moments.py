@@ -86,7 +86,7 @@ def assert_near(got, want, what, rtol=3e-15):
     np.testing.assert_allclose(np.ravel(got), want, rtol=rtol, atol=rtol * scale / 4 + 1e-300, err_msg=what)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("kind", "text"), CASES, ids=[t for _, t in CASES])
 @pytest.mark.parametrize("where", ["far from zero", "ordinary"])
 def test_moments_however_they_are_written(kind, text, where):

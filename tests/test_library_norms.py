@@ -43,6 +43,7 @@ def hvp(f, x, v):
     return rg.grad(lambda t: np.sum(slope(t) * v))(x)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", NORMS)
 def test_norms_and_derivatives_at_any_scale(name, scale):
@@ -163,7 +164,7 @@ FLAT = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("slope", INFINITE_SLOPES)
 @pytest.mark.parametrize("flat", FLAT)
 @pytest.mark.filterwarnings("ignore:divide by zero")

@@ -35,6 +35,7 @@ DIFFERENCES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", DIFFERENCES)
 def test_differences_of_powers(name):
     assert max(errors(DIFFERENCES[name], LARGE)) <= 6
@@ -59,6 +60,7 @@ NEAR_ONE = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NEAR_ONE)
 def test_powers_near_one(name):
     points = [1e-12, -3e-9, 0.25]
@@ -78,6 +80,7 @@ INTEREST = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", INTEREST)
 def test_compound_interest(name):
     assert max(errors(INTEREST[name], [1e-12, -3e-9, 0.01, 0.125])) <= 7
@@ -116,6 +119,7 @@ QUADRATIC = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", QUADRATIC)
 @pytest.mark.parametrize("wrt", [0, 1, 2])
 def test_quadratic_equations(name, wrt):

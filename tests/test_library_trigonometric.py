@@ -55,7 +55,7 @@ SMALL = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", SMALL)
 def test_near_zero(name):
     assert max(errors(SMALL[name], [1e-9, -2e-5, 0.3, 0.9])) <= 7
@@ -83,6 +83,7 @@ LIMITS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", LIMITS)
 def test_at_zero_itself(name):
     f, expected = LIMITS[name]

@@ -164,6 +164,7 @@ def law(matcher: Matcher) -> dict[str, Law]:
     return {"s": Law(matcher.letters, 1 if "U" in matcher.letters else None)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MATCHERS)
 def test_the_answers_are_those_of_brute_force_each_once(name):
     matcher = MATCHERS[name]
@@ -179,6 +180,7 @@ def tuples(t: Any) -> list[Any]:
     return [x for x in subterms(t) if isinstance(x, tuple)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MATCHERS)
 def test_of_random_questions_too(name):
     matcher = MATCHERS[name]

@@ -99,6 +99,7 @@ def test_searches_are_numpys(edges, values, side):
             agree(lambda v, b: np.digitize(v, b, side == "right"), v, bins)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("axis", [0, 1, -1, None])
 @pytest.mark.parametrize(
     "function",

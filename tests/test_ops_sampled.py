@@ -212,6 +212,7 @@ SMOOTH = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_derivatives(name):
     check_derivatives(SMOOTH[name], X, PLUS)

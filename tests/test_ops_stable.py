@@ -117,6 +117,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("op", "exact", "points", "rtol"), ROWS, ids=[getattr(r[0], "name", "f") for r in ROWS]
 )

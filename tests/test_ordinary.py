@@ -73,6 +73,7 @@ def test_the_judge_tells_what_raises():
     assert list(faults(case, 0))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("body", "shape"),
     [
@@ -103,6 +104,7 @@ def test_a_third_outside_of_a_sum_leaves_no_rounding_inside(strategy: str):
     assert f(x, y) == pytest.approx(2 * np.sin(x / 2) ** 2 * np.mean(y), rel=1e-15)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize(
     "f",

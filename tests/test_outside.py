@@ -760,7 +760,7 @@ def test_threads_that_call_trace_and_change() -> None:
     with ThreadPoolExecutor(8) as pool:
         seen = [pool.submit(call) for _ in range(7)]
         rng = random.Random(0)
-        for _ in range(200):
+        for _ in range(60):
             table["lam"], table["w"] = rng.choice([1.0, 3.0]), rng.choice(weights)
             time.sleep(0.001)
         stop.set()

@@ -212,6 +212,7 @@ MATRIX = np.array([[2.0, 0.5, 0.1], [0.35, 3.0, 0.2], [0.25, 0.15, 1.5], [0.4, 0
 WEIGHTS = np.cos(np.arange(12.0)).reshape(4, 3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "f",
     [

@@ -202,6 +202,7 @@ ISSUE = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ISSUE)
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 def test_values_are_those_of_numpy(name, strategy):

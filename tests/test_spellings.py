@@ -94,7 +94,7 @@ def check(text: str, points: list[Any], orders: str = "default eager second") ->
             )
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "text",
     listed("""
@@ -112,7 +112,7 @@ def test_a_softmax_inside_other_things(text: str) -> None:
     check(text, [HIGH, LOW, FAR])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "text",
     listed("""
@@ -124,7 +124,7 @@ def test_a_power_of_a_softmax(text: str) -> None:
     check(text, [HIGH, LOW])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "text",
     listed("""
@@ -140,7 +140,7 @@ def test_rows_of_softmaxes(text: str) -> None:
     check(text, ROWS)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "text",
     listed("""
@@ -158,6 +158,7 @@ def test_logarithms(text: str) -> None:
     check(text, [HIGH, LOW])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "text",
     listed("""
@@ -172,7 +173,7 @@ def test_cross_entropies(text: str) -> None:
     check(text, [ROWS[0]])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "text",
     listed("""
@@ -202,7 +203,7 @@ PRINTED = listed("""
     """)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("how", ["default", "eager"])
 @pytest.mark.parametrize("text", PRINTED)
 def test_the_gradient_of_the_issue_as_a_user_types_it_is_zero(text: str, how: str) -> None:

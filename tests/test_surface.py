@@ -57,6 +57,7 @@ STATISTICS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", STATISTICS)
 def test_statistics_of_python_are_those_of_the_sample(name: str):
     agree(lambda x: np.asarray(STATISTICS[name](list(x))) * 1.0, X)
@@ -178,6 +179,7 @@ FUNCTIONS |= {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_numpys(name: str):
     agree(FUNCTIONS[name], X)
@@ -206,6 +208,7 @@ def test_statistics_of_integers_are_rounded_where_they_are_padded():
         assert rg.stabilize(f)(n).dtype == n.dtype
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "options", [{}, {"keepdims": True}, {"initial": 1.5}, {"dtype": np.float32}], ids=repr
 )

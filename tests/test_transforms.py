@@ -57,7 +57,7 @@ def test_first_derivatives_agree_with_differences(name: str) -> None:
         assert_close(mode(f, U)(X), along(f, (X,), (U,)))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SCALARS)
 def test_second_derivatives_agree_in_all_compositions(name: str) -> None:
     f = SCALARS[name]
@@ -78,7 +78,7 @@ def test_third_derivatives_agree_in_all_compositions_of_both_modes(name: str) ->
         assert_close(rg.stabilize(g)(X), expected)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SCALARS)
 def test_the_hessian_is_the_jacobian_of_the_gradient_and_symmetric(name: str) -> None:
     f = SCALARS[name]
@@ -91,6 +91,7 @@ def test_the_hessian_is_the_jacobian_of_the_gradient_and_symmetric(name: str) ->
     assert_close(h, jacobian_by_differences(rg.grad(f), (X,)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", ["eager", "naive"])
 @pytest.mark.parametrize("name", SCALARS)
 def test_strategies_agree_to_second_order(name: str, strategy: str) -> None:
@@ -136,6 +137,7 @@ def test_jacobians_of_jacobians_have_the_axes_in_order(name: str) -> None:
     assert_close(third, symmetric, 1e-10)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("outer", ["grad", "vjp", "jvp", "jacobian"])
 @pytest.mark.parametrize("inner", ["grad", "vjp", "jvp", "jacobian"])
 def test_an_inner_derivative_does_not_see_the_outer_variable_as_its_own(inner: str, outer: str) -> None:

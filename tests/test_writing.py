@@ -161,6 +161,7 @@ def test_programs_that_write(fun):
     agree(fun, np.asfortranarray(X), V[::-1])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fun", [accumulator, momentum, through_a_view, rows, swapped, recurrence])
 def test_gradients_through_writes(fun):
     def cost(x, v):
@@ -721,6 +722,7 @@ def arguments() -> list[Any]:
     return [X.copy(), V.copy(), 0.6, np.array(0.9), K.copy()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_random_programs_write_as_numpy_does(seed):
     rng = random.Random(seed)

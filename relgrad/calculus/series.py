@@ -65,6 +65,10 @@ class Series(Elementwise):
     def made_of(self) -> tuple[Any, ...]:
         return self.body, self.argument, self.point, self.terms
 
+    def of(self, body: Term) -> Series:
+        """Return the same series, of the same function in other words."""
+        return Series(body, self.argument, self.point, self.terms)
+
     @property
     def imports(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The kernels that the series and the formula need."""

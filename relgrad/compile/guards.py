@@ -237,7 +237,7 @@ class _Guards:
     def __init__(self, roots: Sequence[Term], rounded: Collection[Term]):
         """Exactness passes to results, if leaves are not `rounded`, and demands to operands; then terms are tested."""
         order = list(subterms(*roots))
-        self._cancels = "cancels_at" if is_entrywise(roots) else "cancels"
+        self._cancels, turns = ("cancels_at", "turns_at") if is_entrywise(roots) else ("cancels", "turns")
         self._exact: dict[Term, bool] = {}
         for t in order:
             self._exact[t] = isinstance(t.type, ArrayType) and t not in rounded and self._is_exact(t)
@@ -253,7 +253,7 @@ class _Guards:
         self.found = [guard for t in needed for guard in self._guard(t)]
         angles = dict.fromkeys([x for t in needed for x in _angles(t) if not self._exact[x]])
         if angles := [x for x in angles if not _is_small(x, FAR)]:
-            self.found.append(term(Test(self._cancels.replace("cancels", "turns")), *angles))
+            self.found.append(term(Test(turns), *angles))
 
     def _is_exact(self, t: Term) -> bool:
         """Whether a term has no rounding: x, 2·x, −x, x[i], float64(x): yes; 3·x, x + y: no."""

@@ -22,7 +22,7 @@ import numpy as np
 from relgrad.calculus.along import along_lines
 from relgrad.calculus.increment import have_increments
 from relgrad.calculus.isolated import near_points, unguarded
-from relgrad.calculus.series import Slope, applied
+from relgrad.calculus.series import Series, Slope, applied
 from relgrad.calculus.ties import at_ties
 from relgrad.calculus.univariate import in_series
 from relgrad.collector import uncollected
@@ -83,7 +83,7 @@ from relgrad.schedule.strategy import (
     own_goals,
 )
 from relgrad.step import Derivation, Failure, Step
-from relgrad.term import Term, reachable, subterms
+from relgrad.term import Term, reachable, rebuild, remade, subterms
 from relgrad.types import ArrayType
 
 NO_ROWS = Library([])
@@ -251,6 +251,8 @@ class _Run:
         for self.phase, moves in enumerate(phases):
             if isnan(self.conventions.untaken):
                 moves -= {SINK, LINE}  # by either a branch that is not taken says nothing
+            if RELATE in moves and any(map(_makes_series_only, phases[: self.phase])):
+                after = self._related_bodies(after)
             after = self.along(roots, after) if LINE in moves else self.saturate(after, moves)
         self.phase = len(phases)
         return self.saturate(after, frozenset({EXPAND}))
@@ -498,6 +500,19 @@ class _Run:
             self.steps.append(Step("series", "series", before, after, why, {}, self.phase))
         return new
 
+    def _related_bodies(self, roots: Sequence[Term]) -> list[Term]:
+        """series of √(x²·y) → series of |x|·√y: bodies of series that were made before relations had their say."""
+
+        def change(old: Term, rands: tuple[Any, ...]) -> Any:
+            """Return a series of the same terms with its body related, its own series first; others made again."""
+            op = old.op
+            if type(op) is not Series:
+                return remade(old, rands)
+            (body,) = self.saturate(self._related_bodies([op.body]), frozenset({RELATE}))
+            return op.of(body).make_node(*rands)
+
+        return rebuild(roots, change)
+
     def along(self, written: Sequence[Term], roots: Sequence[Term]) -> list[Term]:
         """(eˣ − e^y)/(x − y) → … near x = y: the roots with series along the lines near which they still lose
         digits.
@@ -727,6 +742,10 @@ def _folded(t: Term, v: Any, m: Any) -> Goal:
             yield extended(s, {v: value, m: Named("fold", "fold", "all operands are constants")})
 
     return folded_goal
+
+
+def _makes_series_only(moves: frozenset[Move]) -> bool:
+    return RELATE not in moves and not moves.isdisjoint({SERIES, LIMITS})
 
 
 def _of_constants(t: Term) -> bool:
