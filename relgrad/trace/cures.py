@@ -66,7 +66,6 @@ MATH = {
 }  # fmt: skip
 
 ORDER = "write x = np.sort(x), which makes a new array"
-SELECTS = "the shape of its result depends on values"
 STACK = (
     "write np.stack([a, b]) for arrays of one shape, or np.concatenate; for nested lists, np.stack each row"
 )
