@@ -314,7 +314,7 @@ def _surely(function: Any, found: Any, args: Any, kwargs: Any, left: bool) -> An
     m, e = Extended.surest.called(function, args, kwargs, wanted)
     at = (wanted & (~np.isnan(m) | left | (np.isinf(near) & finite))).reshape(-1).nonzero()[0]
     near = np.array(near)
-    near.flat[at], out, far = Extended(m.reshape(-1)[at], e.reshape(-1)[at]).form
+    near.flat[at], out, far = Extended(m.reshape(-1)[at].astype(near.dtype), e.reshape(-1)[at]).form
     return Extended.near(near, at[out], far)
 
 
