@@ -9,7 +9,7 @@ Source: Parker 1997, "Monte Carlo arithmetic", and Vignes 1993, "A stochastic ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,12 +58,13 @@ class Written:
         """The number of entries of all that is computed."""
         return sum(t.type.size or 0 for t in self.nodes if isinstance(t.type, ArrayType))
 
-    def at(self, point: Values) -> list[Any] | None:
+    def at(self, point: Values, overflowed: Callable[..., None] | None = None) -> list[Any] | None:
         """{x: 2.0} → [f(2.0)]: the values at a point, or None where they cannot be computed.
 
         What is differentiated must have a value there: 1/x has one at -1, but as the slope of log(x) it has none.
+        Where numbers leave the range on the way, `overflowed` is called.
         """
-        found = _computed([*self.roots, *self.differentiated], point)
+        found = _computed([*self.roots, *self.differentiated], point, overflowed=overflowed)
         if found is None or any(np.any(np.isnan(x)) for x in found[len(self.roots) :]):
             return None
         return _flat(found[: len(self.roots)])
@@ -222,10 +223,18 @@ def _flat(values: Sequence[Any]) -> list[Any]:
     return [x for value in values for x in (value if isinstance(value, tuple) else (value,))]
 
 
-def _computed(roots: Sequence[Term], point: Values, noise: _Noise | None = None) -> list[Any] | None:
+def _computed(
+    roots: Sequence[Term],
+    point: Values,
+    noise: _Noise | None = None,
+    overflowed: Callable[..., None] | None = None,
+) -> list[Any] | None:
     """roots at a point → their values, under noise if given; None if any op raises."""
+    told: dict[str, Any] = (
+        {} if overflowed is None else {"over": "call", "divide": "call", "call": overflowed}
+    )
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(**{"all": "ignore", **told}):
             return interpret(roots, point, perturb=noise)
     except Exception:  # whatever an op raises at inputs that are not the user's
         return None

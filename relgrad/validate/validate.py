@@ -141,15 +141,18 @@ class _Validation:
 
     def _found_points(self, written: Written) -> list[tuple[Values, list[Any]]]:
         """→ [(point, values), …] until each entry is finite at ENOUGH of them:
-        points where the program as written has values.
+        points where the program as written has values, which cover them where nothing overflows on the way.
         """
         covered: list[Any] | None = None
         points = []
         for point in self.subject.sample.points(self.rng):
-            values = written.at(point)
+            overflows: list[str] = []
+            values = written.at(point, lambda kind, _, seen=overflows: seen.append(kind))
             if values is None:
                 continue
             points.append((point, values))
+            if overflows:
+                continue  # differences say little there
             known = [np.isfinite(x).astype(int) for x in values]
             covered = known if covered is None else [a + b for a, b in zip(covered, known, strict=True)]
             if all(np.all(n >= (ENOUGH if written.entries <= AFFORDABLE else 1)) for n in covered):
