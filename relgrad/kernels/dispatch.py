@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
-BLOCK = 1 << 15
+BLOCK = 1 << 13
 """So many entries at a time."""
 SHORT = 16
 """Rows of so many entries are short."""

@@ -34,6 +34,19 @@ def product_difference(x: Any, y: Any, u: Any, v: Any) -> Any:
     >>> product_difference(1e200, 1e200, 1e200, 2e200)
     np.float64(-inf)
     """
+    if x.dtype.itemsize < 8:  # a product of two has no more digits than a float64
+        x, y, u, v, kind = *[np.asarray(a, np.float64) for a in (x, y, u, v)], x.dtype
+        return np.asarray(x * y - u * v).astype(kind)[()]
+    try:
+        with np.errstate(over="raise", under="raise", invalid="raise"):
+            (p, p_low), (q, q_low) = two_product(x, y), two_product(u, v)
+            return (p - q) + (p_low - q_low)
+    except FloatingPointError:
+        return _difference_of_any_size(x, y, u, v)
+
+
+def _difference_of_any_size(x: Any, y: Any, u: Any, v: Any) -> Any:
+    """1e200·1e200 − 1e200·1.5e200 → −∞: x·y − u·v, the larger product brought near one first."""
     with np.errstate(all="ignore"):
         plain = x * y - u * v
         scaled, k = _scaled_difference(x, y, u, v)
