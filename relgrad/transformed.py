@@ -20,7 +20,7 @@ from relgrad.accuracy.lines import Lines, lines_of, lines_of_gradient
 from relgrad.collector import uncollected
 from relgrad.compile.decided import decide
 from relgrad.compile.function import Compiled, compile_program
-from relgrad.compile.precise import mended
+from relgrad.compile.precise import in_float64, mended, widened
 from relgrad.compile.undefined import keep_numbers, keep_undefined
 from relgrad.conventions import Conventions
 from relgrad.definedness import Domains, tests, undefined, undefined_where_tested
@@ -57,6 +57,8 @@ Function = Callable[..., Any]
 
 MANY = 16
 """A warning says so where so many programs were made for calls that decide otherwise."""
+HALF_OF_SINGLE = 12
+"""So many bits of float32 may be lost before float64 is asked."""
 SINGLE = 4
 """How many programs are made for single numbers from outside, before these are inputs as arrays are."""
 
@@ -188,19 +190,31 @@ class Transformed(Shown):
                     found = rewrite([*outputs, *domains.terms])
             after = found.after[: len(outputs)]
             extended = strategy.extended and len(how.library) > 0
-            compiled = compile_program(traced, after, self._name, extended, how.precise and extended)
             expand = functools.partial(explicit, conventions=how.conventions)
-            if compiled.program.guards:
-                plain = functools.partial(compile_program, traced, after, self._name, extended)
-                near = functools.partial(without_points, library=how.library)
-                compiled = mended(compiled, traced, near, expand, plain)
+
+            def guarded(traced: Traced, after: Sequence[Term], name: str, **options: Any) -> Compiled:
+                """[y·y − x] → its program, which is computed again with more digits where these cancel."""
+                wide = in_float64(traced) if how.precise and extended and not left else None
+                bits = wide and HALF_OF_SINGLE
+                plain = functools.partial(compile_program, traced, after, name, extended, **options)
+                compiled = plain(precise=how.precise and extended, bits=bits)
+                if not compiled.program.guards:
+                    return compiled
+                if wide is None:
+                    near = functools.partial(without_points, library=how.library)
+                    return mended(compiled, traced, near, expand, plain)
+                other, reserved = f"{name}_in_float64", compiled.program.reserved
+                again = lambda: guarded(wide, rewrite(wide.outputs).after, other, reserved=reserved)
+                return widened(compiled, traced, wide, again)
+
+            name = self._name  # the program must not keep the function alive
+            compiled = guarded(traced, after, name)
             guards = compiled.program.guards
             became = domains.became(found.after[len(after) :])
             if keeps and (asked := tests(outputs, after, became, rewrite)):
                 masks = functools.partial(undefined, outputs, rewrite, how.conventions)
                 compiled = keep_undefined(compiled, traced, asked, masks)
             if keeps and any(step.move != "expand" for step in found.steps):
-                name = self._name  # the program must not keep the function alive
                 written = functools.cache(lambda: compile_program(traced, expand(traced.outputs), name))
                 compiled = keep_numbers(compiled, written, traced.outside)
             derivation = replace(

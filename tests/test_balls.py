@@ -19,7 +19,7 @@ from relgrad.balls import numbers
 from relgrad.balls.graph import BITS
 from relgrad.balls.numbers import Balls
 from relgrad.kernels.doubled.number import Undecided
-from relgrad.kernels.doubled.precise import _Again
+from relgrad.kernels.doubled.precise import Again
 from relgrad.kernels.extended.number import Extended
 
 AROUND = np.array([-7.25, -1.5, -0.3, -1e-9, 1e-12, 0.2, 0.9999, 1.0001, 2.5, 11.0])
@@ -183,8 +183,8 @@ def test_nan_of_numbers_is_asked():
 def test_nan_of_what_leaves_its_domain_is_not_asked(monkeypatch):
     asked = []
     for name in ("mended", "mended_at"):
-        whole = getattr(_Again, name)
-        monkeypatch.setattr(_Again, name, lambda *args, whole=whole: asked.append(args[1]) or whole(*args))
+        whole = getattr(Again, name)
+        monkeypatch.setattr(Again, name, lambda *args, whole=whole: asked.append(args[1]) or whole(*args))
     x = np.array([-1.0, 2.0, 3.0])
     with np.errstate(all="ignore"):
         for f in (

@@ -419,6 +419,43 @@ def test_float32_is_mended_too():
     assert got == np.float32(Fraction(float(b)) ** 2 - 4 * Fraction(float(a)) ** 2)
 
 
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x, y, z: (x * y + z) * np.sqrt(x) - y,
+        lambda x, y, z: np.log(np.abs(np.sin(x) * y - z)),
+        lambda x, y, z: 0.125 * x - y * z + 0.375,
+        lambda x, y, z: (x / y - y / z) / (x + np.exp(y) - 3 * z),
+        lambda x, y, z: (x * y - np.tanh(z))[::-1] * np.mean(x - 0.75 * y * z),
+        lambda x, y, z: np.sin(4096 * x * y + z) + 0 * HELD,
+    ],
+)
+def test_float32_loses_no_more_than_half_of_its_digits(fun):
+    """f of float32 is f in float64 of the same numbers to 2⁻¹² in each of many entries; the source does the same."""
+    x, y, z = np.random.default_rng(3).uniform(0.3, 2, (3, 2000)).astype(np.float32)
+    f = rg.stabilize(fun)
+    got, want = f(x, y, z), fun(*[v.astype(np.float64) for v in (x, y, z)])
+    assert got.dtype == np.float32
+    np.testing.assert_allclose(got, want, rtol=2.0**-11)
+    names: dict[str, Any] = {}
+    exec(f.source(x, y, z), names)
+    assert "@wider" in f.source(x, y, z)
+    np.testing.assert_array_equal(list(names.values())[-1](x, y, z), got)
+
+
+def test_what_float32_decides_it_decides():
+    """⌊10·x⌋ of 10·0.7 = 7 in float32, though 0.7 is less than that there: a program that jumps stays in float32."""
+    x = np.array([0.7, 0.3], np.float32)
+    f = rg.stabilize(lambda x: np.floor(10 * x) - x * (x + 6.7) * 0.2)
+    assert "@wider" not in f.source(x)
+    np.testing.assert_allclose(
+        f(x), np.floor(10 * x) - x * (x + np.float32(6.7)) * np.float32(0.2), rtol=1e-6
+    )
+
+
+HELD = np.float32(1.5)
+
+
 def test_quotients_of_integers_are_not_taken_for_exact():
     f = rg.stabilize(lambda n, m, x: (n / m) * (n / m) - x, precise=True)
     n, m, x = np.int64(1), np.int64(3), 1 / 9

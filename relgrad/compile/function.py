@@ -102,6 +102,7 @@ def compile_program(
     name: str,
     extended: bool = False,
     precise: bool = False,
+    bits: int | None = None,
     folds: bool = True,
     results: Callable[[Sequence[str]], str] | None = None,
     decorator: str = "",
@@ -110,7 +111,8 @@ def compile_program(
     """f(x), [x·2] → def f(x): return x * 2: the function of a trace's arguments, with results in their structure.
 
     Constants are folded first, if it `folds`. An `extended` program is computed again in extended range where it leaves
-    that of floats on the way, if it can. A `precise` one returns besides whether digits have cancelled, if they can.
+    that of floats on the way, if it can. A `precise` one returns besides whether digits have cancelled, so many `bits`
+    of them, if they can.
     `results` writes another expression of the results, `decorator` is a line that stands before the function; `options`
     are those of `write_source`. Tracebacks show the generated lines.
     """
@@ -124,7 +126,11 @@ def compile_program(
     roots = sink_squeezes(fold_constants(roots) if folds else roots)
     roots = watched(roots) if precise else roots
     extended = extended and may_leave_range(roots)
-    options |= {"extended": extended, "outside": traced.outside, "guards": guards(roots) if precise else ()}
+    options |= {
+        "extended": extended,
+        "outside": traced.outside,
+        "guards": guards(roots, bits=bits) if precise else (),
+    }
     source = write_source(name, taken, inputs, roots, results or traced.out_structure, **options)
     return compile_source(replace(source, function=decorator + source.function) if decorator else source)
 

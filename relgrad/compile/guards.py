@@ -43,7 +43,7 @@ from relgrad.compile.literals import number
 from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
 from relgrad.interpret import interpret
-from relgrad.kernels.doubled.precise import FAR
+from relgrad.kernels.doubled.precise import HALF
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
@@ -86,18 +86,25 @@ class Test(Op):
     The last operands are factors, of the operands at the places that `scaled` lists.
     """
 
-    __props__ = ("kernel", "axes", "scaled", "chances")
+    __props__ = ("kernel", "axes", "scaled", "chances", "bits")
     numpy_scalar = True
 
     def __init__(
-        self, kernel: str, axes: tuple[int, ...] = (), scaled: tuple[int, ...] = (), chances: float = 1
+        self,
+        kernel: str,
+        axes: tuple[int, ...] = (),
+        scaled: tuple[int, ...] = (),
+        chances: float = 1,
+        bits: int | None = None,
     ):
         self.kernel, self.axes, self.scaled, self.imports = kernel, axes, scaled, (kernel,)
-        self.chances = chances
+        self.chances, self.bits = chances, bits
 
-    def among(self, chances: float) -> Test:
-        """cancels(t, a) → cancels(t, a, chances=2): one of so many tests that each must trip less often by chance."""
-        return Test(self.kernel, self.axes, self.scaled, float(f"{chances:.2g}"))
+    def among(self, chances: float, bits: int | None) -> Test:
+        """cancels(t, a) → cancels(t, a, chances=2, bits=12): one of so many tests that each must trip less often by
+        chance, but for such a loss.
+        """
+        return Test(self.kernel, self.axes, self.scaled, float(f"{chances:.2g}"), bits)
 
     @property
     def name(self) -> str:
@@ -111,6 +118,8 @@ class Test(Op):
         options: dict[str, Any] = {"axis": self.axes} if self.axes else {}
         if self.chances != 1:
             options["chances"] = self.chances
+        if self.bits is not None:
+            options["bits"] = self.bits
         return np.bool_(np.any(getattr(kernels, self.kernel)(*self._paired(arrays, tuple), **options)))
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
@@ -123,6 +132,7 @@ class Test(Op):
         ]
         texts = self._paired(names, lambda pair: f"({', '.join(pair)})")
         options = [f"axis={axis}"] * bool(self.axes) + [f"chances={self.chances:g}"] * (self.chances != 1)
+        options += [f"bits={self.bits}"] * (self.bits is not None)
         return f"{self.kernel}({', '.join([*texts, *options])})"
 
     def _paired(self, operands: Sequence[Any], pair: Callable[[list[Any]], Any]) -> list[Any]:
@@ -134,12 +144,15 @@ class Test(Op):
         return found
 
 
-def guards(roots: Sequence[Term], rounded: Collection[Term] = ()) -> list[Term]:
-    """y·y − x → [cancels_at(y·y − x, x)]: the tests, in the order of computation; none where nothing can cancel."""
-    found = list(dict.fromkeys(_Guards(roots, rounded).found))
-    if len(found) <= FEW:
+def guards(roots: Sequence[Term], rounded: Collection[Term] = (), bits: int | None = None) -> list[Term]:
+    """y·y − x → [cancels_at(y·y − x, x)]: the tests, in the order of computation; none where nothing can cancel.
+
+    A loss of so many `bits` trips each, however many entries there are; by default that is up to its kernel.
+    """
+    found = list(dict.fromkeys(_Guards(roots, rounded, bits).found))
+    if len(found) <= FEW and bits is None:
         return found
-    return [term(t.op.among(len(found) / FEW), *t.rands) for t in found]
+    return [term(t.op.among(max(len(found) / FEW, 1), bits), *t.rands) for t in found]
 
 
 def watched(roots: Sequence[Term]) -> list[Term]:
@@ -234,7 +247,7 @@ def _needed(roots: Sequence[Term]) -> Iterator[Term]:
 class _Guards:
     """The terms below some roots: which are exact, and which matter to the last digit."""
 
-    def __init__(self, roots: Sequence[Term], rounded: Collection[Term]):
+    def __init__(self, roots: Sequence[Term], rounded: Collection[Term], bits: int | None):
         """Exactness passes to results, if leaves are not `rounded`, and demands to operands; then terms are tested."""
         order = list(subterms(*roots))
         self._cancels, turns = ("cancels_at", "turns_at") if is_entrywise(roots) else ("cancels", "turns")
@@ -252,7 +265,7 @@ class _Guards:
         needed = [t for t in order if _is_floating(t) and t in self._needed]
         self.found = [guard for t in needed for guard in self._guard(t)]
         angles = dict.fromkeys([x for t in needed for x in _angles(t) if not self._exact[x]])
-        if angles := [x for x in angles if not _is_small(x, FAR)]:
+        if angles := [x for x in angles if not _is_small(x, 2.0 ** (bits or HALF))]:
             self.found.append(term(Test(turns), *angles))
 
     def _is_exact(self, t: Term) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ from relgrad.compile.function import Beside, Compiled, compile_program
 from relgrad.compile.guards import is_entrywise
 from relgrad.compile.source import Source
 from relgrad.kernels.doubled.named import is_decimal
-from relgrad.kernels.doubled.precise import mending
+from relgrad.kernels.doubled.precise import Again, Wider, mending
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, as_term, constant, is_float
 from relgrad.ops.arithmetic import add, multiply, negative, sign, subtract
@@ -204,7 +205,9 @@ def mended(
         return Written(program, not traced.outside and is_entrywise(roots))
 
     def joined(function: Callable[..., Any], outside: Mapping[Term, Any]) -> Callable[..., Any]:
-        return mending(function, lambda: (w := written()) and (w.program.at(outside).function, w.entrywise))
+        return mending(
+            function, lambda: (w := written()) and Again(w.program.at(outside).function, w.entrywise)
+        )
 
     def shown(main: Compiled, outside: Mapping[Term, Any]) -> Source:
         if (found := written()) is None:
@@ -214,6 +217,55 @@ def mended(
         return main.whole().decorated("precise", f"@precise(by={other.name}{how})", [other])
 
     alone = cache(plain)
+    return Beside(compiled, traced.outside, joined, shown)
+
+
+def in_float64(traced: Traced) -> Traced | None:
+    """x : float32, x·0.1 → x : float64, x·0.10000000149011612: a trace of float64 alone, with the same numbers.
+
+    None where there is a float of another precision, and where computed floats decide: as they do in float32.
+    """
+    nodes = list(subterms(*traced.outputs))
+    kinds = {x.type.dtype for x in nodes if isinstance(x.type, ArrayType) and x.type.dtype.kind in "fc"}
+    if kinds != {np.dtype(np.float32)} or traced.decisions or traced.assumed or _decisions(traced.outputs):
+        return None
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        """Inputs, constants and casts of float32 → of float64; other terms made again."""
+        op, kind = old.op, old.type
+        if not isinstance(kind, ArrayType) or kind.dtype != np.float32:
+            return remade(old, rands)
+        if type(op) is Input:
+            wide = array_type(np.float64, kind.shape)
+            return term(Input(op.label, wide, op.symbol, op.range, op.facts, op.trace))
+        if type(op) is Constant:
+            return constant(op.value, np.float64)
+        return term(Cast(np.dtype(np.float64)), *rands) if type(op) is Cast else op.make_node(*rands)
+
+    every = (*traced.inputs, *traced.outside)
+    new = rebuild([*every, *traced.outputs], change)
+    outputs = new[len(every) :]
+    if any(x.type.dtype == np.float32 for x in subterms(*outputs) if isinstance(x.type, ArrayType)):
+        return None
+    outside = dict(zip(new[len(traced.inputs) : len(every)], traced.outside.values(), strict=True))
+    return replace(traced, inputs=tuple(new[: len(traced.inputs)]), outputs=tuple(outputs), outside=outside)
+
+
+def widened(compiled: Compiled, traced: Traced, wide: Traced, made: Callable[[], Compiled]) -> Compiled:
+    """f, f in float64 → f that is computed again in float64 where a guard trips; that is made when one trips first."""
+    made = cache(made)
+
+    def program(outside: Mapping[Term, Any]) -> Compiled:
+        """Return f in float64, with values of the inputs that are no arguments."""
+        return made().at(dict(zip(wide.outside, [outside[x] for x in traced.outside], strict=True)))
+
+    def joined(function: Callable[..., Any], outside: Mapping[Term, Any]) -> Callable[..., Any]:
+        return mending(function, lambda: Wider(program(outside).function))
+
+    def shown(main: Compiled, outside: Mapping[Term, Any]) -> Source:
+        other = program(outside).whole()
+        return main.whole().decorated("wider", f"@wider(by={other.name})", [other])
+
     return Beside(compiled, traced.outside, joined, shown)
 
 

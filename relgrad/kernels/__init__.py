@@ -19,6 +19,7 @@ from relgrad.kernels.doubled import rounded as rounded
 from relgrad.kernels.doubled import sum_cancels as sum_cancels
 from relgrad.kernels.doubled import turns as turns
 from relgrad.kernels.doubled import turns_at as turns_at
+from relgrad.kernels.doubled import wider as wider
 from relgrad.kernels.extended import extended_range as extended_range
 from relgrad.kernels.gammas import *
 from relgrad.kernels.index import *

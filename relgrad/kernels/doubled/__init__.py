@@ -13,3 +13,4 @@ from relgrad.kernels.doubled.precise import product_cancels as product_cancels
 from relgrad.kernels.doubled.precise import sum_cancels as sum_cancels
 from relgrad.kernels.doubled.precise import turns as turns
 from relgrad.kernels.doubled.precise import turns_at as turns_at
+from relgrad.kernels.doubled.precise import wider as wider

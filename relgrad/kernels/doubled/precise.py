@@ -12,35 +12,33 @@ import numpy as np
 from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.doubled.number import BLOCK, Doubled, GivenUp, is_open
 from relgrad.kernels.extended.retry import filled
-from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_nan, lowered
+from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_floating, is_nan, lowered
 from relgrad.kernels.watched import Inside
 
 Function = Callable[..., Any]
 CHANCE = 2.0**-7
 """A single number may lose so much; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
-SMALL = 2.0**-16
-"""Digits are lost in entries so far below their parts that are computed again by themselves, however many there are."""
-TINY = 2.0**-26
-"""And where the whole is computed again: half of the digits."""
-FAR = 2.0**26
-"""Angles that are larger are computed again."""
+SOME = 16
+"""Bits that are lost of entries that are computed again by themselves, however many there are."""
+HALF = 26
+"""And where the whole is computed again: half of the digits of a float64."""
 
 
-def cancels_at(result: Any, *parts: Any, chances: float = 1) -> Any:
+def cancels_at(result: Any, *parts: Any, chances: float = 1, bits: int = SOME) -> Any:
     """|result| < ε·|part|: which entries of a sum are far below a part of the sum; False for none.
 
-    ε is 2⁻⁷·n^(-3/2) for n entries, over the `chances` that a program has to ask by chance, and at least 2⁻¹⁶. A part
-    may come with a factor, as (part, factor).
+    ε is 2⁻⁷·n^(-3/2) for n entries, over the `chances` that a program has to ask by chance, and at least 2^-bits. A
+    part may come with a factor, as (part, factor).
 
     >>> x = np.array([1.0, 2.0])
     >>> cancels_at(x - 0.5, x), cancels_at(x - 1.0001, x), cancels_at(x - 1.0001, (x, 1e-3))
     (False, array([ True, False]), False)
     """
-    return _below(result, parts, SMALL, chances)
+    return _below(result, parts, bits, chances)
 
 
-def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1) -> bool:
-    """Whether |result| < ε·|part| in an entry of a sum, with ε at least 2⁻²⁶.
+def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1, bits: int = HALF) -> bool:
+    """Whether |result| < ε·|part| in an entry of a sum, with ε at least 2^-bits.
 
     Along axes mean squares are compared, as of residuals that are squared and summed.
 
@@ -49,13 +47,13 @@ def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1) -> b
     (True, False)
     """
     if axis is None:
-        return _below(result, parts, TINY, chances) is not False
+        return _below(result, parts, bits, chances) is not False
     if not isinstance(result, np.ndarray):
         return False
     axes = axis if type(axis) is tuple else (axis,)
     if math.prod([result.shape[a] for a in axes]) == result.size:
         axes = ()
-    size, small = _mean_square(result, axes), _chance(result.size, chances)
+    size, small = _mean_square(result, axes), _chance(result.size, chances, bits)
     for part in parts:
         x, factor = part if type(part) is tuple else (part, 1.0)
         if np.count_nonzero(size < (small * factor) ** 2 * _mean_square(x, axes)):
@@ -63,21 +61,21 @@ def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1) -> b
     return False
 
 
-def _chance(sums: int, chances: float, products: int = 1, least: float = TINY) -> float:
-    return max(least, CHANCE / (chances * math.sqrt(sums * sums * sums * products or 1)))
+def _chance(sums: int, chances: float, bits: int, products: int = 1) -> float:
+    return max(0.5**bits, CHANCE / (chances * math.sqrt(sums * sums * sums * products or 1)))
 
 
-def _below(result: Any, parts: Sequence[Any], least: float, chances: float) -> Any:
+def _below(result: Any, parts: Sequence[Any], bits: int, chances: float) -> Any:
     """|result| < ε·|part| for a part, entry by entry, or False for nowhere; large arrays by blocks, in the cache."""
     kind = type(result)
     if kind is np.float64:
         sizes = [abs(x[0] * x[1]) if type(x) is tuple else abs(x) for x in parts]
         if all([isinstance(x, float) for x in sizes]):  # noqa: C419
-            return bool(abs(result) < _chance(1, chances, least=least) * max(sizes))
+            return bool(abs(result) < _chance(1, chances, bits) * max(sizes))
     elif not issubclass(kind, np.ndarray | float | np.floating):
         return False  # for a stand-in for an array, while a program is traced again
     count = result.size if kind is np.ndarray else max([np.size(x) for x in (result, *map(_first, parts))])
-    small = _chance(count, chances, least=least)
+    small = _chance(count, chances, bits)
     if count <= 2 * BLOCK or any(np.shape(x) not in ((), np.shape(result)) for x in map(_first, parts)):
         return _any_below(result, parts, small)
     flat = [x.reshape(-1) if np.ndim(x) else x for x in map(_first, (result, *parts))]
@@ -120,8 +118,8 @@ def _squares(x: Any) -> Any:
     return sum([part.dot(part) for part in np.split(x, range(BLOCK, x.size, BLOCK))])
 
 
-def turns_at(*angles: Any, chances: float = 1) -> Any:
-    """|u| > 2²⁶: where one of some angles has half of its digits, or more, in whole turns; False for nowhere.
+def turns_at(*angles: Any, chances: float = 1, bits: int = HALF) -> Any:
+    """|u| > 2^bits: where one of some angles has so many of its digits, or more, in whole turns; False for nowhere.
 
     >>> turns_at(np.array([1.0, 1e8]), 3.0), turns_at(np.array([1.0, 1e7]))
     (array([False,  True]), False)
@@ -130,23 +128,23 @@ def turns_at(*angles: Any, chances: float = 1) -> Any:
     for u in angles:  # in one Python call, since each call of a program asks
         # Not of a stand-in for an array, while a program is traced again.
         if isinstance(u, (np.ndarray, float, np.floating)) and np.logical_or.reduce(
-            far := np.abs(u) > FAR, axis=None
+            far := np.abs(u) > 2**bits, axis=None
         ):
             found = np.logical_or(found, far)
     return found
 
 
-def turns(*angles: Any, chances: float = 1) -> bool:
-    """Whether one of some angles has half of its digits, or more, in whole turns: |u| > 2²⁶.
+def turns(*angles: Any, chances: float = 1, bits: int = HALF) -> bool:
+    """Whether one of some angles has so many of its digits, or more, in whole turns: |u| > 2^bits.
 
     >>> turns(np.array([1.0, 1e8]), 3.0), turns(np.array([1.0, 1e7]))
     (True, False)
     """
-    return turns_at(*angles) is not False
+    return turns_at(*angles, bits=bits) is not False
 
 
-def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1) -> bool:
-    """Whether |Σ x| < ε·Σ |x|, where ε = 2⁻⁷·s^(-3/2)·n^(-1/2) for s sums of n entries, at least 2⁻²⁶.
+def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1, bits: int = HALF) -> bool:
+    """Whether |Σ x| < ε·Σ |x|, where ε = 2⁻⁷·s^(-3/2)·n^(-1/2) for s sums of n entries, at least 2^-bits.
 
     ε is divided by the `chances` that a program has.
 
@@ -156,14 +154,14 @@ def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1) -> boo
     if not issubclass(type(total), (np.ndarray, np.floating)):
         return False
     sums = np.size(total)
-    small = _chance(sums, chances, x.size // (sums or 1))
+    small = _chance(sums, chances, bits, x.size // (sums or 1))
     if sums == 1 and abs(total) >= small * math.sqrt(x.size * _squares(x)):
         return False  # since Σ |x| ≤ √n·‖x‖
     magnitudes = np.add.reduce(np.abs(x), axis=axis, keepdims=np.ndim(total) == np.ndim(x))
     return bool(np.any(np.abs(total) < small * magnitudes))
 
 
-def mixture_cancels(x: Any, weights: Any, axis: Any = None, chances: float = 1) -> bool:
+def mixture_cancels(x: Any, weights: Any, axis: Any = None, chances: float = 1, bits: int = HALF) -> bool:
     """Whether |Σ w·eˣ| < ε·Σ |w|·eˣ over axes, ε as in a sum.
 
     >>> mixture_cancels(np.array([800.0, 800.0]), np.array([1.0, -1.0]))
@@ -176,10 +174,10 @@ def mixture_cancels(x: Any, weights: Any, axis: Any = None, chances: float = 1) 
     with np.errstate(all="ignore"):
         largest = np.max(np.where(weights != 0, x, -np.inf), axis=axis, keepdims=True, initial=-np.inf)
         terms = weights * np.exp(x - largest)
-        return sum_cancels(np.add.reduce(terms, axis=axis, keepdims=True), terms, axis, chances)
+        return sum_cancels(np.add.reduce(terms, axis=axis, keepdims=True), terms, axis, chances, bits)
 
 
-def product_cancels(product: Any, a: Any, b: Any, chances: float = 1) -> bool:
+def product_cancels(product: Any, a: Any, b: Any, chances: float = 1, bits: int = HALF) -> bool:
     """Whether |(a·b)_ik| < ε·Σ_j |a_ij|·|b_jk| in an entry of a product of matrices, or of a sum with one.
 
     >>> a = np.array([[1.0, 1.0]])
@@ -188,7 +186,7 @@ def product_cancels(product: Any, a: Any, b: Any, chances: float = 1) -> bool:
     """
     if not issubclass(type(product), (np.ndarray, np.floating)):
         return False
-    size, small = np.abs(product), _chance(np.size(product), chances, a.shape[-1])
+    size, small = np.abs(product), _chance(np.size(product), chances, bits, a.shape[-1])
     if size.size == 0 or size.min() >= small * math.sqrt(_squares(a) * _squares(b)):
         return False
     rows = np.sqrt(np.einsum("...ij,...ij->...i", a, a))[..., None]
@@ -198,7 +196,7 @@ def product_cancels(product: Any, a: Any, b: Any, chances: float = 1) -> bool:
     return bool(np.any(size < small * np.matmul(np.abs(a), np.abs(b))))
 
 
-def ill_conditioned(a: Any, chances: float = 1) -> bool:
+def ill_conditioned(a: Any, chances: float = 1, bits: int = HALF) -> bool:
     """Whether an entry of |a⁻¹|·|a|·1 is above 1/ε: a matrix is nearly singular. ε is that of a sum of n² entries.
 
     Rows of different sizes do not count, but for elimination, which loses digits of small ones in large ones: then the
@@ -219,7 +217,7 @@ def ill_conditioned(a: Any, chances: float = 1) -> bool:
     with np.errstate(all="ignore"):
         sums = np.einsum("...ij,...jk->...i", np.abs(inverse), np.abs(a))
         lost = np.abs(np.einsum("...ij,...ji->...i", inverse, a) - 1) / np.finfo(a.dtype).eps
-        return bool(np.any(np.maximum(sums, lost) * _chance(a.size // n**2, chances, n**3) > 1))
+        return bool(np.any(np.maximum(sums, lost) * _chance(a.size // n**2, chances, bits, n**3) > 1))
 
 
 def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], Any]:
@@ -239,26 +237,34 @@ def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], 
     Of an `entrywise` function, only the entries that are asked for are computed again. NaN is asked for, too, where
     arguments are none, unless the function is far outside its domain.
     """
-    return lambda function: mending(function, lambda: (by, entrywise))
+    return lambda function: mending(function, lambda: Again(by, entrywise))
 
 
-def mending(
-    function: Callable[..., Any], by: Callable[[], tuple[Callable[..., Any], bool] | None]
-) -> Callable[..., Any]:
-    """f, by → f that is `precise` by another function, which is asked for, and how, when it is needed; or by none."""
+def wider(by: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return a decorator of functions of float32 that return a result, and where to ask another for it, in float64.
 
-    @functools.cache
-    def again() -> tuple[_Again, bool] | None:
-        found = by()
-        return found and (_Again(found[0]), found[1])
+    >>> def in_float64(b, c):
+    ...     return b * b - c
+    >>> @wider(by=in_float64)
+    ... def f(b, c):
+    ...     t = b * b
+    ...     return t - c, cancels_at(t - c, c, bits=12)
+    >>> float(f(np.float32(1 + 2**-14), np.float32(1 + 2**-13))) == 2**-28
+    True
+    """
+    return lambda function: mending(function, lambda: Wider(by))
 
+
+def mending(function: Callable[..., Any], by: Callable[[], Again | Wider | None]) -> Callable[..., Any]:
+    """f, by → f that is mended by another function, which is asked for when it is needed; or by none."""
+    again = functools.cache(by)
     call = _asking(function, again, told=False)
     call.told = _asking(function, again, told=True)  # type: ignore[attr-defined]  # for who asks for NaN besides
     return call
 
 
 def _asking(
-    function: Callable[..., Any], again: Callable[[], tuple[_Again, bool] | None], told: bool
+    function: Callable[..., Any], again: Callable[[], Again | Wider | None], told: bool
 ) -> Callable[..., Any]:
     """f, again → f(x), mended by another function where that is needed; and whether NaN may be in it, if `told`."""
     attempt = getattr(function, "attempt", None)
@@ -273,21 +279,9 @@ def _asking(
             nan = has_nan(result)
         none = nan and not has_nan((args, kwargs))
         asked = lost.any() if isinstance(lost, np.ndarray) else lost
-        if (none or asked) and (found := again()) is not None:
-            written, entrywise = found
+        if (none or asked) and (other := again()) is not None:
             with np.errstate(all="ignore"):
-                if none:
-                    inside = written.inside(result, args, kwargs)
-                    asked = asked or has_nan(inside)
-                    lost = (
-                        functools.reduce(np.logical_or, map(is_nan, parts(inside)), lost)
-                        if entrywise
-                        else lost
-                    )
-                if asked and isinstance(lost, np.ndarray) and entrywise:
-                    result = written.mended_at(lost, result, args, kwargs)
-                elif asked:
-                    result = written.mended(result, args, kwargs)
+                result = other.better(result, lost, none, args, kwargs)
         if not in_floats:
             result = filled(result, lambda *a, **k: function(*a, **k)[0], args, kwargs)
         return (result, nan) if told else result
@@ -299,15 +293,46 @@ _FAILURES = (ArithmeticError, *OF_FLOATS_ONLY)
 """Exceptions of programs for arrays of floats only, and of decisions by digits that are not known."""
 
 
-class _Again:
-    """f as written → f in doubled numbers, and in balls of more and more digits where these leave a result open."""
+class Wider:
+    """f of float64 → f of float32: computed in float64, which has digits to lose, and rounded."""
 
     def __init__(self, function: Function):
         self._function = function
+
+    def better(self, result: Any, lost: Any, none: bool, args: Any, kwargs: Any) -> Any:
+        """result → f(x) in float64, rounded; what it was where that is NaN."""
+        widened = lambda x: np.asarray(x, np.float64)[()] if is_floating(x) else x
+        found = self._function(*[mapped(widened, x) for x in args], **mapped(widened, kwargs))
+        rounded = lambda x, y: np.where(np.isnan(y), x, y).astype(x.dtype)[()] if is_floating(y) else x
+        return paired(rounded, result, found)
+
+
+class Again:
+    """f as written → f in doubled numbers, and in balls of more and more digits where these leave a result open.
+
+    Of an `entrywise` function for some entries alone.
+    """
+
+    def __init__(self, function: Function, entrywise: bool):
+        self._function, self._entrywise = function, entrywise
         self._kinds = [Twin(function, Doubled), *Numbers.surest.programs(function)]
         self._inside = Twin(function, Inside)
 
-    def inside(self, result: Any, args: Any, kwargs: Any) -> Any:
+    def better(self, result: Any, lost: Any, none: bool, args: Any, kwargs: Any) -> Any:
+        """result → f as written, where digits are `lost`, or where it is NaN, that is `none`, inside the domain."""
+        if none:
+            inside = self._inside_domain(result, args, kwargs)
+            if self._entrywise:
+                lost = functools.reduce(np.logical_or, map(is_nan, parts(inside)), lost)
+            else:
+                lost = np.any(lost) or has_nan(inside)
+        if not np.any(lost):
+            return result
+        if self._entrywise and isinstance(lost, np.ndarray):
+            return self.mended_at(lost, result, args, kwargs)
+        return self.mended(result, args, kwargs)
+
+    def _inside_domain(self, result: Any, args: Any, kwargs: Any) -> Any:
         """log(x), x < 0: NaN → 1: a result with numbers where the function is NaN because it leaves its domain."""
         try:
             return mapped(lowered, self._inside(*args, **kwargs)[0])

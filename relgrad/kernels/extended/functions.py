@@ -118,13 +118,13 @@ def _at_one_scale(arrays: Sequence[Extended], axis: Any) -> list[Any]:
 def _far_below(function: Any) -> Any:
     """cancels(t, a) = cancels(t/2ᵏ, a/2ᵏ): a test of sums far below their parts, at one exponent, or one a slice."""
 
-    def rule(result: Any, *parts: Any, axis: Any = None, chances: float = 1) -> Any:
+    def rule(result: Any, *parts: Any, axis: Any = None, **how: Any) -> Any:
         products = [x if isinstance(x, tuple) else (x, 1.0) for x in (result, *parts)]
         values = [Extended.of(x) * Extended.of(factor) for x, factor in products]
         if axis is not None:
-            return function(*_at_one_scale(values, axis), axis=axis, chances=chances)
+            return function(*_at_one_scale(values, axis), axis=axis, **how)
         in_range = not any(x.form[1].size for x in values)
-        return function(*[x.floats() for x in values] if in_range else aligned(*values)[0], chances=chances)
+        return function(*[x.floats() for x in values] if in_range else aligned(*values)[0], **how)
 
     return rule
 
@@ -132,15 +132,15 @@ def _far_below(function: Any) -> Any:
 def _sum_cancels(function: Any) -> Any:
     """sum_cancels(s, x) = sum_cancels(s/2ᵏ, x/2ᵏ), k = max e for each sum."""
 
-    def rule(total: Any, x: Any, axis: Any = None, chances: float = 1) -> Any:
+    def rule(total: Any, x: Any, axis: Any = None, **how: Any) -> Any:
         total, x = Extended.of(total), Extended.of(x)
         low, high = _ORDINARY
         sizes = np.max(np.abs(x.floats()), axis=axis, initial=0)
         if np.all((sizes > low) & (sizes < high)):
-            return function(total.floats(), x.floats(), axis, chances)
+            return function(total.floats(), x.floats(), axis, **how)
         most = np.max(x.e, axis=axis, keepdims=True, initial=NOTHING)
         sums = scaled(total, most if total.ndim == x.ndim else np.squeeze(most, axis))
-        return function(sums, scaled(x, most), axis, chances)
+        return function(sums, scaled(x, most), axis, **how)
 
     return rule
 
