@@ -135,8 +135,12 @@ def fewest(heads: list[tuple[Any, Number]], t: ProductView, s: State) -> int:
 
 
 def is_shared_freely(p: Term, s: State) -> bool:
-    """Whether all factors are sums of several unknowns, or exponentials, which take a share in many ways."""
+    """x·y·sin(z), eˣ·eʸ, (x + y)·2 → True: whether several variables are factors, or all factors are sums of several
+    unknowns, or exponentials: these take a share in many ways.
+    """
     bases = [b for b in product_of(p).factors if not (is_term(b) and b.ground)]
+    if sum(is_variable(b) and b not in s for b in bases) > 1:
+        return True
     several = sum(is_term(b) and b.op is exp for b in bases) > 1
     return all(is_term(b) and (b.op is exp if several else _has_several(b, s)) for b in bases)
 
