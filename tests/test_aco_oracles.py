@@ -445,7 +445,7 @@ def universe(theory: Theory) -> list[Any]:
     ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FINITARY)
 def test_unifiers_are_correct_and_complete_on_ground_terms(name: str):
     generator = Generator(f"unify {name}", THEORIES[name], atoms="ab")
@@ -642,7 +642,7 @@ def test_ten_thousand_levels():
     assert run(0, x, eq_aco(left, right, THEORY)) == ("a",)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("shape", [flat, nested])
 @pytest.mark.parametrize("pattern", ["bound", "open", "pair"])
 def test_work_is_linear_in_the_number_of_summands(pattern: str, shape: Callable[[int], Any]):

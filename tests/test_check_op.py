@@ -251,7 +251,7 @@ ROWS = (
 )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("op", ROWS, ids=str)
 def test_our_ops_over_axes_count_entries_as_often_as_they_are_repeated(op):
     found = rg.check(op)
@@ -262,7 +262,7 @@ WEIGHTED = [(LogSumExp((-1,)), 2), (Softmax((-1,)), 2), (Gibbs((-1,), 1), 3), (G
 SIZES = [(1,), (3,), (2, 1), (2, 3)]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("op", "arity"), WEIGHTED, ids=str)
 @pytest.mark.parametrize("axes", [(-1,), (-2, -1)], ids=str)
 def test_weights_count_as_often_as_they_are_repeated(op, arity, axes):

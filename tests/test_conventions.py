@@ -87,7 +87,7 @@ def test_sizes_may_have_no_gradient_at_zero_at_any_order(name: str):
     assert np.isnan(rg.jvp(fun, (x,), (ONES,), conventions=rg.Conventions(norm_at_zero=NAN))[1])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("zero", [0.5, NAN])
 def test_away_from_zero_no_convention_changes_anything(name: str, zero: float):
@@ -117,7 +117,7 @@ EXTREMES: dict[str, Scalar] = {
 TIES = {"share": [0.5, 0.5], "first": [1.0, 0.0], "last": [0.0, 1.0]}
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("strategy", ["default", "eager"])

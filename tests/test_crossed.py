@@ -23,7 +23,7 @@ def judged(number: int) -> list[str]:
     return [f"{number}: {case.text}, {shapes}: {fault}" for fault in found]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("first", range(0, SAMPLE, BATCH))
 def test_crossings_are_those_of_numpy(first: int):
     assert not [fault for number in range(first, first + BATCH) for fault in judged(number)]

@@ -51,7 +51,7 @@ def kinds(case: Case, *rows: Any, **options: Any) -> set[str]:
     return {failure.kind for failure in check(case, library, **options).failures}
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("first", range(0, SAMPLE, BATCH))
 def test_random_programs_agree_with_the_truth(first):
     for number in range(first, first + BATCH):

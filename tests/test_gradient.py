@@ -226,7 +226,7 @@ def test_work_grows_with_the_number_of_operations(family: Any, transform: str) -
     assert large < 3 * small, (small, large)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("strategy", ["default", "eager", "naive"])
 def test_steps_and_source_grow_with_the_number_of_operations(strategy: str) -> None:
     counts = []
@@ -238,7 +238,7 @@ def test_steps_and_source_grow_with_the_number_of_operations(strategy: str) -> N
         assert third < 100 * 40
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("strategy", ["default", "eager", "naive"])
 def test_sixty_doublings(strategy: str) -> None:
     def squared(x: Any) -> Any:

@@ -65,7 +65,7 @@ def along_gradient(loss: Callable[..., Any], vs: list[Any], strategy: str = "def
     return slope
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("label", ROWS)
 def test_values_are_those_of_numpy(label: str) -> None:
     f, *args = ROWS[label]
@@ -82,7 +82,7 @@ def test_values_are_those_of_numpy(label: str) -> None:
     assert all(len(line) <= 110 for line in str(stable.explain(*args)).split("\n"))
 
 
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("label", ROWS)
 def test_gradients_agree_with_differences(label: str) -> None:
     f, *args = ROWS[label]
@@ -103,7 +103,7 @@ def test_gradients_agree_with_differences(label: str) -> None:
         assert_close(a, b, 1e-9)
 
 
-@pytest.mark.sampled(36)
+@pytest.mark.sampled(72)
 @pytest.mark.parametrize("label", ROWS)
 def test_second_derivatives_agree_in_both_modes(label: str) -> None:
     f, *args = ROWS[label]
@@ -120,7 +120,7 @@ def test_second_derivatives_agree_in_both_modes(label: str) -> None:
     assert_close(forward, got, 1e-9 * scale)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("label", ROWS)
 def test_float32_throughout(label: str) -> None:
     f, *args = ROWS[label]
@@ -146,7 +146,7 @@ def test_what_has_no_derivative_says_so(label: str) -> None:
         rg.jvp(f, args, args)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("label", [label for label in ROWS if label not in (*NEED_EXTENTS, *HALF_KNOWN)])
 def test_extents_may_be_unknown(label: str) -> None:
     f, *args = ROWS[label]

@@ -52,7 +52,7 @@ GUARDED: dict[str, tuple[Callable[[Any], Any], tuple[float, float, float]]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize("name", GUARDED)

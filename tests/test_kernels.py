@@ -196,7 +196,7 @@ FAMILIES = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("order", range(7))
 @pytest.mark.parametrize(("name", "exact", "domain", "size"), FAMILIES, ids=[row[0] for row in FAMILIES])
 def test_families_are_accurate_at_every_order(name, exact, domain, size, order):

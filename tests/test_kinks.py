@@ -80,7 +80,7 @@ SMOOTH: dict[str, tuple[Callable[[Any], Any], float, tuple[float, ...]]] = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize("name", SMOOTH)
 def test_derivatives_where_kinks_cancel(name: str, strategy: str) -> None:
@@ -118,6 +118,7 @@ def test_two_arguments_that_meet(strategy: str, last: Callable[[Any, Any], Any])
     np.testing.assert_allclose(far, [1.0, 0.0], atol=1e-15)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "how",
     [{"ties": "first"}, {"ties": "last"}, {"norm_at_zero": 1.0}, {"norm_at_zero": np.nan}],
@@ -137,7 +138,7 @@ def test_conventions_change_no_derivative_that_exists(name: str, how: dict[str, 
         np.testing.assert_allclose(fun(0.0), slope, rtol=1e-14, atol=1e-300)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("x", "y"), [((-0.5, 0.2, 0.5), (0.5,)), ((0.5,), (-0.5, 0.2, 0.5)), ((0.5, 0.1), 0.5), (0.5, (0.5, 0.1))]
 )
@@ -265,7 +266,7 @@ def test_derivations_are_replayed(name: str, strategy: str) -> None:
         assert replay(derivation).after == derivation.after
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize(
     "fun",
@@ -305,7 +306,7 @@ def test_a_logistic_function_by_sides_has_its_slope_where_they_meet(strategy: st
     assert float(rg.grad(slope)(0.0)) == pytest.approx(0.25, rel=1e-15)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("centre", np.random.default_rng(0).uniform(0.01, 0.6, 20))
 def test_a_series_ends_before_the_next_kink(centre: float) -> None:
     """A bump of the width 1e-5 beside the kinks that cancel is seen wherever it is."""

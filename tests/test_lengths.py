@@ -54,7 +54,7 @@ CASES = [(name, how, "default") for name in EVEN for how in (*LENGTHS, *ROOTS)]
 CASES += [(name, how, "eager") for name in EVEN for how in LENGTHS]
 
 
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(36)
 @pytest.mark.filterwarnings("ignore:.*encountered in scalar divide:RuntimeWarning")
 @pytest.mark.parametrize(("name", "how", "strategy"), CASES)
 def test_the_hessian_of_an_even_function_of_a_length(name: str, how: str, strategy: str) -> None:
@@ -318,7 +318,7 @@ def test_a_term_is_looked_through_once_for_a_length_however_often_it_is_met(monk
     assert len(looks) == once
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "size",
     [

@@ -69,7 +69,7 @@ DENSITIES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", DENSITIES)
 def test_the_logarithm_of_a_density(name):
     f, args, want = DENSITIES[name]
@@ -121,7 +121,7 @@ BESSEL = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", BESSEL)
 def test_functions_that_grow_as_exponentials_do_are_scaled(name):
@@ -169,7 +169,7 @@ def mass(a, b):
     return mp.erfc(a) - mp.erfc(b) if a + b > 0 else mp.erfc(-b) - mp.erfc(-a)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("f", NORMAL)
 @pytest.mark.parametrize("where", BETWEEN)
 def test_log_of_a_normal_probability_between_two_points(where, f):
@@ -263,7 +263,7 @@ SHARES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SHARES)
 @pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
 @pytest.mark.parametrize("t", [900.0, 5.0, -900.0])
@@ -279,6 +279,7 @@ def test_the_logarithm_of_a_share_that_underflows_of_a_sum_of_either_sign(name, 
     np.testing.assert_allclose(got, want, rtol=1e-14)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("x", [1e-9, -3.0, 0.2])
 @pytest.mark.parametrize("y", [1e-10, -5.0, 0.4])
 def test_the_logarithm_of_factors_near_one(x, y):

@@ -26,6 +26,7 @@ VALUES = {
 CASES = [(want, text.strip()) for want, texts in VALUES.items() for text in texts.split(";")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("want", "text"), CASES, ids=[t for _, t in CASES])
 def test_nothing_times_the_log_of_nothing_is_nothing(want, text):
     code = compile(text, text, "eval")

@@ -109,7 +109,7 @@ SMALL = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", SMALL)
 def test_near_zero(name):
     assert max(errors(SMALL[name], [1e-9, -2e-5, 0.3, 0.7])) <= 7

@@ -41,7 +41,7 @@ SMALL = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", SMALL)
 def test_near_zero(name):
     points = [1e-9, -2e-5, 0.4]

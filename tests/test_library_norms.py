@@ -43,7 +43,7 @@ def hvp(f, x, v):
     return rg.grad(lambda t: np.sum(slope(t) * v))(x)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", NORMS)
 def test_norms_and_derivatives_at_any_scale(name, scale):
@@ -164,7 +164,7 @@ FLAT = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("slope", INFINITE_SLOPES)
 @pytest.mark.parametrize("flat", FLAT)
 @pytest.mark.filterwarnings("ignore:divide by zero")
@@ -199,6 +199,7 @@ ANGLES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ANGLES)
 def test_angles_from_an_axis_are_those_of_what_lies_across(name):
     f = ANGLES[name]

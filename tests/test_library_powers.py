@@ -119,7 +119,7 @@ QUADRATIC = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", QUADRATIC)
 @pytest.mark.parametrize("wrt", [0, 1, 2])
 def test_quadratic_equations(name, wrt):

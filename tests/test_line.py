@@ -419,7 +419,7 @@ PACKED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("gap", [0.0, 1e-9, -1e-6, 1e-4, 0.01])
 @pytest.mark.parametrize("form", PACKED)
 @pytest.mark.parametrize("name", OF_PARAMETERS)
@@ -872,7 +872,7 @@ CLUSTERS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_arguments_that_come_near_one_another_all_at_once(name: str):
     f = CLUSTERS[name]
@@ -998,6 +998,7 @@ def test_slopes_of_divided_differences_are_right_where_two_nodes_have_met():
     np.testing.assert_allclose(slope, math.exp(0.5) / 6, rtol=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("g", [np.arcsinh, lambda x: x - 3, lambda x: np.log(x - 5), lambda x: 1 / (7 - x)])
 def test_power_means_become_geometric_means_whatever_their_domains(g):
     """(mean gᵃ)^(1/a) → e^(mean log g) as a → 0, though it may be near 1 where arguments are drawn, or NaN there."""
@@ -1013,7 +1014,7 @@ def test_power_means_become_geometric_means_whatever_their_domains(g):
     np.testing.assert_allclose(rg.stabilize(mean)(x, 1e-9), geometric, rtol=1e-8)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("precise", [True, False])
 @pytest.mark.parametrize(
     "g",

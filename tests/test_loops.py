@@ -118,7 +118,7 @@ def test_ranks_stay_those_of_the_program_as_written(name: str) -> None:
         assert max(ranks) <= rank + 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", LOOPS)
 def test_values_and_gradients_are_those_of_differences(name: str) -> None:
     make, args, _ = LOOPS[name]
@@ -149,7 +149,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> int:
     return count
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ["filtering", "diffusion", "forward algorithm"])
 def test_longer_loops_look_for_no_more_than_their_steps_do(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -250,7 +250,7 @@ def test_summands_that_are_too_many_are_counted_and_not_read(monkeypatch: pytest
     assert len(read) == 27
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", RECURRENCES)
 def test_recurrences_of_second_order_are_not_written_out(name: str) -> None:
     """a, b ⟵ b, a + b: both operands of a step share all steps before it, of which a tree would be Fibonacci's."""
@@ -265,7 +265,7 @@ def test_recurrences_of_second_order_are_not_written_out(name: str) -> None:
     np.testing.assert_allclose(rg.grad(f)(x), rg.grad(f, strategy="naive")(x), rtol=1e-6)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("make", [mixture, rational, haplotypes, decaying, normed])
 def test_twice_the_rounds_are_twice_the_steps(make: Callable[[int], Callable[..., Any]]) -> None:
     z = np.array([0.3, 0.8, -0.2])

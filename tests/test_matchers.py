@@ -180,7 +180,7 @@ def tuples(t: Any) -> list[Any]:
     return [x for x in subterms(t) if isinstance(x, tuple)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", MATCHERS)
 def test_of_random_questions_too(name):
     matcher = MATCHERS[name]

@@ -60,7 +60,7 @@ def flat(result: Any) -> Any:
     return np.concatenate([np.ravel(part) for part in parts])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_scipys(name: str):
     f = FUNCTIONS[name]

@@ -13,7 +13,7 @@ import relgrad as rg
 SAMPLE, BATCH = 24, 4
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("first", range(0, SAMPLE, BATCH))
 def test_random_models_are_those_of_numpy(first: int) -> None:
     for number in range(first, first + BATCH):

@@ -20,7 +20,7 @@ LOCAL = re.compile(r"(?<![\w.:])/(?:home|tmp|usr|work|root|Users|var)/|\b[A-Z]:\
 each_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @each_notebook
 def test_outputs_are_those_of_a_clean_kernel(path: Path) -> None:
     kept, fresh = nbformat.read(path, as_version=4), notebooks.executed(path)

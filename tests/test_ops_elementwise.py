@@ -664,7 +664,7 @@ def holds(r: Interval, value: Any) -> bool:
     return bool(above and below)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", sorted(n for n, op in ROWS.items() if op.scalar_ball is not None))
 def test_values_lie_in_their_ranges(name: str):
     op = ROWS[name]

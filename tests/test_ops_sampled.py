@@ -212,7 +212,7 @@ SMOOTH = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_derivatives(name):
     check_derivatives(SMOOTH[name], X, PLUS)

@@ -16,7 +16,7 @@ import relgrad as rg
 SAMPLE, BATCH = 48, 4
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("first", range(0, SAMPLE, BATCH))
 def test_random_programs_are_those_of_numpy(first):
     for number in range(first, first + BATCH):
@@ -73,7 +73,7 @@ def test_the_judge_tells_what_raises():
     assert list(faults(case, 0))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("body", "shape"),
     [

@@ -50,7 +50,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("strategy", ["default", "eager", "naive"])
 @pytest.mark.parametrize("make", [rg.stabilize, rg.grad, twice], ids=["value", "gradient", "second"])
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -68,7 +68,7 @@ def test_a_derivation_holds(name, make, strategy):
     assert pickle.loads(pickle.dumps(proof)) == proof
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", ["value", "gradient"])
 @pytest.mark.parametrize(
     "case", random.Random(0).sample(CASES, 40), ids=lambda case: f"{case.family}: {case.name}"

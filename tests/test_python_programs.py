@@ -14,7 +14,7 @@ import relgrad as rg
 SAMPLE, LARGE, BATCH = 48, 3000, 6
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("first", range(0, SAMPLE, BATCH))
 def test_random_programs_are_those_of_python(first):
     check("sample", first)

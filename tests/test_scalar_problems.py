@@ -25,7 +25,7 @@ BEHIND = {
 PROBLEMS = [(p, 64) for p in scalar_problems.PROBLEMS] + [(p, 32) for p in scalar_everywhere.EVERYWHERE]
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize(
     ("problem", "points"), PROBLEMS, ids=[f"{p.name} {points}" for p, points in PROBLEMS]
 )

@@ -119,7 +119,7 @@ def _programs(f: Any, **how: Any) -> list[Any]:
     return [rg.stabilize(g, **how), rg.grad(g, **how), rg.grad(rg.grad(g, **how), **how)]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_and_two_derivatives_are_right_near_zero_and_at_it(name):
     f = FUNCTIONS[name]

@@ -137,7 +137,7 @@ def check_softmax(f, xs, factor, w, v, axis, *, slope=1.0, exponent=lambda x: x,
     check(f, xs, w, v, law, relations=SOFTMAX, twice=twice)
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("quotient", QUOTIENTS)
 def test_a_quotient_however_its_factors_stand(quotient):
     form, factor = QUOTIENTS[quotient]
@@ -153,7 +153,7 @@ def test_a_quotient_however_its_factors_stand(quotient):
             check_softmax(f, x, factor(g), w, v, axis, twice=f is shared)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("kind", SUMS)
 @pytest.mark.parametrize(("shape", "axis"), AXES)
 def test_a_sum_however_it_is_put_back(shape, axis, kind):
@@ -194,7 +194,7 @@ EXPONENTIALS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("exponential", EXPONENTIALS)
 def test_shifts_temperatures_and_weights(exponential):
     e, law = EXPONENTIALS[exponential]
@@ -313,7 +313,7 @@ LOGISTICS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("form", listed(LOGISTICS))
 def test_the_logistic_and_its_logarithms(form, dtype):
@@ -380,7 +380,7 @@ def test_one_number_for_all_exponents_is_no_larger_than_its_place(f, shape):
         np.testing.assert_allclose(got, program(x), rtol=1e-14, strict=True)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("axis", [-1, 0])
 @pytest.mark.parametrize("distance", [1e-9, 1e-3, 1.0, 40.0])

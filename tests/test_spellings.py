@@ -94,7 +94,7 @@ def check(text: str, points: list[Any], orders: str = "default eager second") ->
             )
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(
     "text",
     listed("""
@@ -124,7 +124,7 @@ def test_a_power_of_a_softmax(text: str) -> None:
     check(text, [HIGH, LOW])
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "text",
     listed("""
@@ -140,7 +140,7 @@ def test_rows_of_softmaxes(text: str) -> None:
     check(text, ROWS)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "text",
     listed("""
@@ -173,7 +173,7 @@ def test_cross_entropies(text: str) -> None:
     check(text, [ROWS[0]])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "text",
     listed("""

@@ -341,6 +341,7 @@ M, B = rg.symbol("M", (2, 3)), [rg.symbol(name, (3, 4)) for name in "XYZ"]
 COLUMNS = [rg.symbol(name, (3,)) for name in "XYZ"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("parts", [B, COLUMNS], ids=["matrices", "vectors"])
 @pytest.mark.parametrize("nest", [lambda p, q, r: (p + q) + r, lambda p, q, r: p + (q + r)])
 def test_a_matrix_times_a_sum_is_met_in_every_order_and_nesting(parts, nest):

@@ -179,7 +179,7 @@ FUNCTIONS |= {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_numpys(name: str):
     agree(FUNCTIONS[name], X)
@@ -208,7 +208,7 @@ def test_statistics_of_integers_are_rounded_where_they_are_padded():
         assert rg.stabilize(f)(n).dtype == n.dtype
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "options", [{}, {"keepdims": True}, {"initial": 1.5}, {"dtype": np.float32}], ids=repr
 )

@@ -66,7 +66,7 @@ def daleckii_krein(g: Callable[[Any], Any], a: Any, weights: Any) -> Any:
         return np.array((q * inner * q.T).tolist(), float)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("matrix", MATRICES)
@@ -113,7 +113,7 @@ FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("matrix", ["1", "turned"])
 def test_all_derivatives_are_those_of_the_same_function_without_factors(matrix, form):
@@ -174,7 +174,7 @@ RECTANGLES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", SINGULAR)
 @pytest.mark.parametrize("matrix", RECTANGLES)
 def test_odd_functions_of_singular_values_have_the_derivatives_of_the_same_without_factors(matrix, name):

@@ -265,6 +265,7 @@ VECTORIZED: dict[str, tuple[Any, Callable[..., Any]]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", VECTORIZED)
 def test_vectorize_with_a_signature_has_arrays_for_entries(name: str) -> None:
     f, call = VECTORIZED[name]

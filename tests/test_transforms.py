@@ -57,7 +57,7 @@ def test_first_derivatives_agree_with_differences(name: str) -> None:
         assert_close(mode(f, U)(X), along(f, (X,), (U,)))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", SCALARS)
 def test_second_derivatives_agree_in_all_compositions(name: str) -> None:
     f = SCALARS[name]
@@ -66,7 +66,7 @@ def test_second_derivatives_agree_in_all_compositions(name: str) -> None:
         assert_close(rg.stabilize(outer(inner(f, U), V))(X), expected)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", SCALARS)
 def test_third_derivatives_agree_in_all_compositions_of_both_modes(name: str) -> None:
     f = SCALARS[name]
@@ -78,7 +78,7 @@ def test_third_derivatives_agree_in_all_compositions_of_both_modes(name: str) ->
         assert_close(rg.stabilize(g)(X), expected)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", SCALARS)
 def test_the_hessian_is_the_jacobian_of_the_gradient_and_symmetric(name: str) -> None:
     f = SCALARS[name]
