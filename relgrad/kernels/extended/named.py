@@ -100,9 +100,8 @@ def _deviation(g: Any, p: Any, axis: Any = -1) -> Any:
     """g − Σpg/Σp, with g measured from where p is largest: shares far below the range of floats count."""
     g, p = Extended.of(g), Extended.of(p)
     heaviest = np.abs(p) >= np.max(np.abs(p), axis=axis, keepdims=True)
-    g = g - np.sum(np.where(heaviest, g, 0.0), axis=axis, keepdims=True) / np.sum(
-        heaviest, axis=axis, keepdims=True
-    )
+    count = np.sum(heaviest, axis=axis, dtype=g.dtype, keepdims=True)
+    g = g - np.sum(np.where(heaviest, g, 0.0), axis=axis, keepdims=True) / count
     return g - np.sum(p * g, axis=axis, keepdims=True) / np.sum(p, axis=axis, keepdims=True)
 
 
