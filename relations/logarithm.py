@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import log1mexp, logsumexp, softplus
-from relgrad.relation import nonnegative, positive, relation
+from relgrad.relation import exact_at_minus_one, nonnegative, positive, relation
 
 
 @relation(source="definition of the logarithm")
@@ -39,13 +39,13 @@ def log_of_negated_expm1(x):
 @relation(source="Goldberg 1991, theorem 4")
 def log_of_one_plus(x):
     """The log of one plus something, without rounding the sum."""
-    return np.log(1 + x), np.log1p(x)
+    return np.log(1 + x), np.log1p(x), exact_at_minus_one(x)
 
 
 @relation(source="|1 + x| − 1 is the larger of x and −2 − x")
 def log_of_distance_from_minus_one(x):
     """The log of a size that is near one, on either side of zero."""
-    return np.log(np.abs(1 + x)), np.log1p(np.maximum(x, -2 - x))
+    return np.log(np.abs(1 + x)), np.log1p(np.maximum(x, -2 - x)), exact_at_minus_one(x)
 
 
 @relation(source="functional equation of the logarithm")

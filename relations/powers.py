@@ -10,6 +10,7 @@ from relgrad.ops import (
     quadratic_root,
 )
 from relgrad.relation import (
+    exact_at_minus_one,
     maybe_large,
     relation,
     unknown,
@@ -72,7 +73,7 @@ def difference_quotient_of_square(x, y, z):
 @relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
 def power_of_one_plus(x, a):
     """A high power of one plus something, which may be tiny."""
-    return np.power(1 + x, a), power1p(x, a), maybe_large(a)
+    return np.power(1 + x, a), power1p(x, a), maybe_large(a), exact_at_minus_one(x)
 
 
 @relation(source="(1 - x)/x = 1/x - 1")

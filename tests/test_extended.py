@@ -198,6 +198,12 @@ def test_an_order_out_of_range_is_no_matter_of_chance(order, sign):
         np.testing.assert_array_equal(program(x), order(x))
 
 
+def test_deviations_under_shares_below_the_range_keep_their_dtype():
+    g, x = np.array([0.0, -1.0, 1.0], np.float32), np.array([0.0, -500.0, -1000.0], np.float32)
+    spread = Twin(lambda x: kernels.deviation(g, kernels.softmax(x, axis=-1), axis=-1), Extended)
+    assert lowered(spread(x)).dtype == np.float32
+
+
 def test_float32_has_its_own_range():
     g = extended_range(lambda x: np.sqrt(x * x))
     got = g(np.array([1e30, 1e-30, 2.0], np.float32))

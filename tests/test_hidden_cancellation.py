@@ -77,3 +77,35 @@ def test_programs_of_counts_are_computed_again():
 def test_exact_quotients_have_no_error():
     found = Doubled.of(np.array([6.0, 1.0])) / Doubled.of(np.array([3.0, 3.0]))
     assert found.bound[0] < 1e-300 < found.bound[1] < 1e-30
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("tiny", [1e-10, 1e-16, 1e-20])
+@pytest.mark.parametrize(
+    ("f", "whole"),
+    [
+        (lambda p, x, e: np.log(1 - p + e), lambda e: math.log(e)),
+        (lambda p, x, e: np.log((1 - p + e) * np.exp(x)), lambda e: math.log(e) + 0.5),
+        (lambda p, x, e: np.log(2 * (1 - p + e) + x - x), lambda e: math.log(2 * e)),
+        (lambda p, x, e: np.log(np.abs(1 - p + e)), lambda e: math.log(e)),
+        (
+            lambda p, x, e: np.log(1 - p + e) - np.log(1 - p + e + 1e-3),
+            lambda e: math.log(e) - math.log(e + 1e-3),
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_tiny_number_is_not_added_to_one_that_cancels(f, whole, tiny, precise, kind):
+    p, x = np.ones(2, kind), np.full(2, 0.5, kind)
+    found = rg.stabilize(lambda p, x: f(p, x, tiny), precise=precise)(p, x)
+    assert found.dtype == kind
+    np.testing.assert_allclose(found, whole(tiny), rtol=1e-6 if kind == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_nor_is_it_in_derivatives_of_mixtures(strategy):
+    """log(1 − p + ε) = log(q + ε), q = 1/(1 + eˢ): its second derivative is ε·q/(q + ε)² where q is far below one."""
+    loss = lambda s: np.sum(np.log(1 - 1 / (1 + np.exp(-s)) + 1e-20))
+    found = rg.hessian(loss, strategy=strategy)(np.array([60.0]))
+    q = math.exp(-60)
+    np.testing.assert_allclose(found, [[1e-20 * q / (q + 1e-20) ** 2]], rtol=1e-12)

@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 from quicktions import Fraction
 
-from relgrad.logic.group import Number, ProductView, SumView, added, float_exact, number_of, quotient, renamed
+from relgrad.logic.group import (
+    Number,
+    ProductView,
+    SumView,
+    added,
+    float_exact,
+    float_summands,
+    is_ratio,
+    number_of,
+    quotient,
+    renamed,
+)
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, divide, multiply, negative, power, reciprocal, sqrt, square, subtract
 from relgrad.ops.casting import cast
@@ -60,7 +71,7 @@ def _product(view: ProductView, dtype: Any) -> Any:
         return number_term(c, dtype)
     if c == 1:
         return reciprocal(divisible(denominator))
-    if _is_ratio(c):
+    if is_ratio(c):
         return divide(number_term(c.numerator), _scaled(denominator, c.denominator))
     return divide(number_term(c), denominator)
 
@@ -80,7 +91,7 @@ def _sum(view: SumView, dtype: Any) -> Any:
     if not parts:
         return number_term(offset, dtype)
     if offset:
-        parts.append((None, offset))
+        parts += [(None, n) for n in float_summands(offset, dtype)]
     first = next((i for i, (_, k) in enumerate(parts) if k > 0), 0)
     parts.insert(0, parts.pop(first))
     result: Any = None
@@ -150,7 +161,7 @@ def _scaled(t: Any, c: Number) -> Any:
         return negative(t)
     if not float_exact(c) and float_exact(1 / Fraction(c)):
         return divide(t, number_term(quotient(1, c)))
-    if _is_ratio(c):
+    if is_ratio(c):
         return divide(_scaled(t, c.numerator), number_term(c.denominator))
     return multiply(t, number_term(c))
 
@@ -198,11 +209,6 @@ def _signed(t: Any) -> Any:
 def divisible(t: Any) -> Any:
     """Return a term whose reciprocal is no integer, and whose opposite is no other number."""
     return cast(t, np.float64) if getattr(t, "type", None) is not None and t.type.dtype.kind in "biu" else t
-
-
-def _is_ratio(c: Number) -> bool:
-    """Whether a number is no float, but the quotient of two: a third is better divided by than rounded."""
-    return not float_exact(c) and float_exact(c.numerator) and float_exact(c.denominator)
 
 
 def _product_of(parts: list[Any]) -> Any:

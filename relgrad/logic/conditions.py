@@ -19,7 +19,7 @@ from relgrad.errors import ShapeError
 from relgrad.leaf import Anchor
 from relgrad.logic.group import Number
 from relgrad.logic.unify import State, Test, reify_term, unknowns
-from relgrad.op import Constant, is_zero
+from relgrad.op import Constant, is_constant, is_zero
 from relgrad.ops.arithmetic import add, divide, multiply, subtract
 from relgrad.ops.arithmetic import negative as negative_of
 from relgrad.ops.casting import Cast
@@ -109,6 +109,23 @@ def negative(x: Term) -> bool:
 def maybe_nonpositive(x: Term) -> bool:
     """Construct a goal stating that an entry of x may be <= 0, as far as is known."""
     return not range_of(x).positive
+
+
+@_condition
+def exact_at_minus_one(x: Term) -> bool:
+    """Construct a goal stating that no number in a sum x is rounded where x is near -1: -y, not 1e-20 - y."""
+    return range_of(x).low >= -0.5 or not any(is_constant(part) for part in _summands(x))
+
+
+def _summands(x: Term) -> Iterator[Term]:
+    """a − (b + c) → a, b, c: what a sum, and the sums in it, consist of."""
+    stack = [x]
+    while stack:
+        part = stack.pop()
+        if part.op.as_sum:
+            stack += part.rands
+        else:
+            yield part
 
 
 @_condition

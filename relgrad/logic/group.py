@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
 from quicktions import Fraction
 
 from relgrad.key import Key, interned
@@ -214,7 +215,12 @@ _ROUNDINGS = 1 << 53
 
 
 def _is_float(k: Number) -> bool:
-    return type(k) is int or Fraction(float(k)) == k
+    return type(k) is int or (_is_in_range(k) and Fraction(float(k)) == k)
+
+
+def _is_in_range(k: Number) -> bool:
+    """Whether the nearest float is finite: 10⁻⁹⁹⁹ → True, 10⁹⁹⁹ → False."""
+    return k.numerator.bit_length() - k.denominator.bit_length() < np.finfo(np.float64).maxexp - 1
 
 
 def _merged(
@@ -283,6 +289,24 @@ def float_exact(x: Number) -> bool:
     if x.denominator & (x.denominator - 1):
         return False  # no power of two
     return representable(x) and Fraction(float(x)) == x
+
+
+def float_summands(c: Number, dtype: Any = None) -> list[Number]:
+    """1 + 10⁻²⁰ → [1, 10⁻²⁰], ⅓ → [⅓]: a number as floats that add up to it, but for a quotient of two floats.
+
+    Rounded to one it would lose the second, which is all that is left of 1 + 10⁻²⁰ − p where p is 1.
+    """
+    kind = np.dtype(np.float64 if dtype is None else dtype)
+    if kind.kind != "f" or not _is_in_range(c) or is_ratio(c):
+        return [c]
+    most = Fraction(kind.type(float(c)).item())
+    rest = whole(c - most)
+    return [whole(most), *float_summands(rest, dtype)] if most and rest else [c]
+
+
+def is_ratio(c: Number) -> bool:
+    """Whether a number is no float, but the quotient of two: a third is better divided by than rounded."""
+    return not float_exact(c) and float_exact(c.numerator) and float_exact(c.denominator)
 
 
 def float_root(x: Number) -> Number | None:

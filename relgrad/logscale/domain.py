@@ -31,7 +31,7 @@ from quicktions import Fraction
 from relgrad.bounds import MODERATE, is_moderate, range_of
 from relgrad.logic.build import build_product, build_sum, number_term
 from relgrad.logic.conditions import is_constant_along
-from relgrad.logic.group import ProductView, SumView, added, multiplied
+from relgrad.logic.group import ProductView, SumView, added, float_summands, multiplied
 from relgrad.logic.rewrite import raised
 from relgrad.logic.space import SINGLE, Extents, Space, nested, product, shape_of, space_of
 from relgrad.logic.view import exponent_sum, product_of, sum_of
@@ -678,7 +678,7 @@ def _parts(
     if opened.op.as_sum or opened.op is cosh:
         total = _opposite(*opened.rands) if opened.op is cosh else summands_of(opened)
         parts = [(product_of(s), k) for s, k in total.terms.items()]
-        parts += [(ProductView(1, {}), total.constant)] if total.constant else []
+        parts += [(ProductView(1, {}), n) for n in float_summands(total.constant, opened.type.dtype) if n]
         seen[opened] = len(parts)
         for part, k in parts:
             inner = multiplied((others, 1), (part, 1), (ProductView(k, {}), 1))
