@@ -198,6 +198,22 @@ def test_an_order_out_of_range_is_no_matter_of_chance(order, sign):
         np.testing.assert_array_equal(program(x), order(x))
 
 
+def test_what_is_added_at_one_place_is_not_lost_beside_what_goes_elsewhere():
+    """Softmax by segments, of which one underflows."""
+    x, at = np.array([[0.0, 3.0], [-800.0, -2e5], [-801.0, 7.0]]), np.array([1, 0, 0])
+
+    def shares(x):
+        total = np.zeros((2, 2))
+        np.add.at(total, at, np.exp(x))
+        return np.exp(x) / total[at]
+
+    q = 1 / (1 + math.exp(-1))
+    np.testing.assert_allclose(rg.stabilize(shares)(x), [[1, 1], [q, 0], [1 - q, 1]], rtol=1e-13)
+    along = lambda x: kernels.add_along(x, np.array([[1], [0], [0]]), -1, (3, 2))
+    got = lowered(Twin(lambda x: along(np.exp(x[:, :1])) * np.exp(-x[:, :1]), Extended)(x))
+    np.testing.assert_allclose(got, [[0, 1], [1, 0], [1, 0]], rtol=1e-13)
+
+
 def test_deviations_under_shares_below_the_range_keep_their_dtype():
     g, x = np.array([0.0, -1.0, 1.0], np.float32), np.array([0.0, -500.0, -1000.0], np.float32)
     spread = Twin(lambda x: kernels.deviation(g, kernels.softmax(x, axis=-1), axis=-1), Extended)

@@ -41,9 +41,14 @@ def add_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
 @overridable
 def add_along(values: Any, indices: np.ndarray, axis: int, shape: tuple[int, ...]) -> np.ndarray:
     """The transpose of np.take_along_axis(x, indices, axis), x of the given shape: gathered entries are added up."""
+    return add_at(values, key_along(indices, axis, shape), shape)
+
+
+def key_along(indices: np.ndarray, axis: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """[[1], [0]], −1, (2, 3) → [[0], [1]], [[1], [0]]: the key of what np.take_along_axis takes."""
     key = [np.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
     key[axis] = indices
-    return add_at(values, tuple(key), shape)
+    return tuple(key)
 
 
 def running_argmax(x: Any, axis: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from relgrad.kernels.extended.entries import (
 )
 from relgrad.kernels.extended.functions import in_floats_first, or_extended
 from relgrad.kernels.extended.number import NAMED, NOTHING, Extended, combined
-from relgrad.kernels.index import leave_one_out_prod
+from relgrad.kernels.index import add_at, key_along, leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
 from relgrad.kernels.numbers import alike, lowered, near_by_rules
 
@@ -55,9 +55,11 @@ def _homogeneous(*degrees: int, by_axis: bool = False) -> Any:
     return make
 
 
-def _added(function: Any) -> Any:
-    """add_at(v) = 2ᵏ·add_at(v/2ᵏ), where floats are no help."""
-    return or_extended(_homogeneous(1)(function))(function)
+def _add_at(values: Any, key: Any, shape: tuple[int, ...]) -> Extended:
+    """Σ mᵢ·2^eᵢ = (Σ mᵢ·2^(eᵢ − k))·2ᵏ at each place, k = max eᵢ there: none is lost beside what goes elsewhere."""
+    values, most = Extended.of(values), np.full(shape, NOTHING)
+    np.maximum.at(most, key, values.e)
+    return Extended(add_at(scaled(values, most[key]), key, shape), most)
 
 
 def _by_rank(function: Any) -> Any:
@@ -75,8 +77,10 @@ NAMED.update(
         "centred": _homogeneous(1, by_axis=True),
         "inv": _homogeneous(-1),
         "solve": _homogeneous(-1, 1),
-        "add_at": _added,
-        "add_along": _added,
+        "add_at": or_extended(_add_at),
+        "add_along": or_extended(
+            lambda x, indices, axis, shape: _add_at(x, key_along(indices, axis, shape), shape)
+        ),
         "cauchy": _homogeneous(-1),
         "trace": _homogeneous(1),
         "near": lambda _: near_by_rules(Extended),
