@@ -6,10 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from quicktions import Fraction
 
 import relgrad as rg
 from relgrad.kernels import expit, extended_range, log_expit
 from relgrad.kernels.doubled.number import Doubled
+from relgrad.logic.group import SumView, added, float_summands
+
+X = rg.symbol("x", shape=()).term
 
 
 def test_a_discriminant_that_cancels_is_computed_again():
@@ -100,6 +104,15 @@ def test_a_tiny_number_is_not_added_to_one_that_cancels(f, whole, tiny, precise,
     found = rg.stabilize(lambda p, x: f(p, x, tiny), precise=precise)(p, x)
     assert found.dtype == kind
     np.testing.assert_allclose(found, whole(tiny), rtol=1e-6 if kind == np.float32 else 1e-12)
+
+
+def test_numbers_beyond_the_floats_of_a_dtype_are_no_sums():
+    assert float_summands(10**300 + 1, np.float32) == [10**300 + 1]
+    assert float_summands(10**400 + 1) == [10**400 + 1]
+    assert float_summands(Fraction(1, 3)) == [Fraction(1, 3)]
+    assert float_summands(1 + Fraction(2) ** -30, np.float32) == [1, Fraction(2) ** -30]
+    huge = Fraction(10**401, 3)
+    assert added((SumView(0, {X: huge + 1}), 1), (SumView(0, {X: huge}), -1)).terms == {}
 
 
 @pytest.mark.parametrize("strategy", ["default", "eager"])

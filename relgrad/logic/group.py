@@ -218,9 +218,9 @@ def _is_float(k: Number) -> bool:
     return type(k) is int or (_is_in_range(k) and Fraction(float(k)) == k)
 
 
-def _is_in_range(k: Number) -> bool:
+def _is_in_range(k: Number, kind: Any = np.float64) -> bool:
     """Whether the nearest float is finite: 10⁻⁹⁹⁹ → True, 10⁹⁹⁹ → False."""
-    return k.numerator.bit_length() - k.denominator.bit_length() < np.finfo(np.float64).maxexp - 1
+    return k.numerator.bit_length() - k.denominator.bit_length() < np.finfo(kind).maxexp - 1
 
 
 def _merged(
@@ -297,7 +297,7 @@ def float_summands(c: Number, dtype: Any = None) -> list[Number]:
     Rounded to one it would lose the second, which is all that is left of 1 + 10⁻²⁰ − p where p is 1.
     """
     kind = np.dtype(np.float64 if dtype is None else dtype)
-    if kind.kind != "f" or not _is_in_range(c) or is_ratio(c):
+    if kind.kind != "f" or not _is_in_range(c, kind) or is_ratio(c):
         return [c]
     most = Fraction(kind.type(float(c)).item())
     rest = whole(c - most)
