@@ -120,7 +120,7 @@ def entry(entries: dict[Any, Number], t: Any) -> Any:
     if t in entries:
         return t
     key = key_of(t)
-    return next((other for other in entries if key_of(other) == key), None)
+    return None if key is t else next((other for other in entries if key_of(other) == key), None)
 
 
 def renamed(entries: dict[Any, Number], name: Callable[[Any], Any]) -> dict[Any, Number]:
