@@ -313,8 +313,10 @@ def _head(t: Term) -> Any:
 
     [0, x] and x[None] keep theirs, so that they meet [0, x + h] and (x + h)[None].
     """
-    moved = isinstance(t.op, (*RESHAPES, Concatenate))
-    return t.op if moved else None if is_datum(t) else _pushed(t).op
+    return t.op if isinstance(t.op, _MOVES) else None if is_datum(t) else _pushed(t).op
+
+
+_MOVES = *RESHAPES, Concatenate
 
 
 def _are_alike(x: Term, y: Term) -> bool:
