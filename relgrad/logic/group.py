@@ -154,7 +154,7 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
 
 
 def are_opposite(parts: Iterable[tuple[ProductView, Number]]) -> bool:
-    """(x − y)·(y − x) → True, (x − y)·(x + y) → False: whether one of the factors is a sum, and another its negative."""
+    """(x − y)·(y − x) → True, (x − y)·(x + y) → False: whether a factor is the negative of another, a sum."""
     seen: set[Any] = set()
     for view, _ in parts:
         for base in view.factors:

@@ -23,9 +23,9 @@ from relgrad.logic.group import (
     SumView,
     added,
     aligned,
+    are_opposite,
     float_root,
     key_of,
-    are_opposite,
     multiplied,
     number_of,
     quotient,
@@ -239,7 +239,7 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                 whole, meant = divisors[power]
                 above = multiplied((product_of(p), 1), (ProductView(1, {d: power}), 1), (others, -1))
                 key = summand_key(above)
-                by_meaning = key is not None and key not in map(key_of, whole.terms) and not _holds_number(above)
+                by_meaning = key not in (None, *map(key_of, whole.terms)) and not _holds_number(above)
                 if by_meaning and _sum_meant(above) is None and key not in map(key_of, meant.terms):
                     continue  # it meets nothing
                 part = sum_of(build_product(above, dtype))
