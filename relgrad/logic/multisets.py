@@ -219,8 +219,9 @@ class Products(Bags):
         left = without(t, demands.known)
         if left is None and extend and not demands.heads and not demands.variables:
             return divided(p, t, s)
-        is_all = left is not None and not extend and not demands.variables and len(demands.heads) == 1
-        return None if is_all and not _is_taken(demands.heads[0][0], left) else left
+        if left is None or extend or demands.variables or len(demands.heads) != 1:
+            return left
+        return left if _is_taken(demands.heads[0][0], left) else None
 
     def joint(self, heads: Parts, variables: Parts, t: Any, s: State, extend: bool) -> Any:
         return joint(heads, variables, t, s, extend) if heads else None
