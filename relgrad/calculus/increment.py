@@ -277,21 +277,21 @@ def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
     found: dict[Any, list[tuple[Term, Number]]] = {}
     for part, k in view.terms.items():
         if is_term(part) and part.ground and part.type.differentiable:
-            for kind in dict.fromkeys(_kinds(part)):
+            for kind in _once(part, "kinds", _kinds):
                 found.setdefault(kind, []).append((part, k))
     return found
 
 
-def _kinds(t: Term) -> Iterator[Any]:
+def _kinds(t: Term) -> tuple[Any, ...]:
     """sin(x)·y → {sin, None}, multiply;    (sin(x) + y)[1:] → also [1:], and y[1:] itself."""
-    yield from (_likeness(product_of(t)), _head(t), *[m.op for m in _once(t, "meanings", _meanings)])
     inside = _pushed(t)
+    kinds = [_likeness(product_of(t)), _head(t), *[m.op for m in _once(t, "meanings", _meanings)]]
     if is_datum(t):
-        yield t
+        kinds.append(t)
     elif inside is not t:
-        yield t.op
-        if inside.op.as_sum:
-            yield from [part for part in sum_of(inside).terms if is_term(part) and is_datum(part)]
+        parts = sum_of(inside).terms if inside.op.as_sum else ()
+        kinds += [t.op, *[part for part in parts if is_term(part) and is_datum(part)]]
+    return tuple(dict.fromkeys(kinds))
 
 
 def _meanings(t: Term) -> tuple[Term, ...]:
@@ -313,8 +313,14 @@ def _head(t: Term) -> Any:
 
     [0, x] and x[None] keep theirs, so that they meet [0, x + h] and (x + h)[None].
     """
-    moved = isinstance(t.op, (*RESHAPES, Concatenate))
-    return t.op if moved else None if is_datum(t) else _pushed(t).op
+    return _once(t, "head", _op_inside)
+
+
+def _op_inside(t: Term) -> Any:
+    return t.op if isinstance(t.op, _MOVES) else None if is_datum(t) else _pushed(t).op
+
+
+_MOVES = *RESHAPES, Concatenate
 
 
 def _are_alike(x: Term, y: Term) -> bool:

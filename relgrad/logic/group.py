@@ -121,7 +121,7 @@ def entry(entries: dict[Any, Number], t: Any) -> Any:
     if t in entries:
         return t
     key = key_of(t)
-    return next((other for other in entries if key_of(other) == key), None)
+    return None if key is t else next((other for other in entries if key_of(other) == key), None)
 
 
 def renamed(entries: dict[Any, Number], name: Callable[[Any], Any]) -> dict[Any, Number]:
@@ -140,7 +140,7 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
     """
     coefficient: Number = 1
     exponentials = 0
-    if may_be_opposite(parts):
+    if are_opposite(parts):
         parts, coefficient = _aligned(parts)
     for view, exponent in parts:
         c = view.coefficient
@@ -154,15 +154,16 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
     return ProductView(whole(coefficient), factors, cancelled, exponentials)
 
 
-def may_be_opposite(parts: Iterable[tuple[ProductView, Number]]) -> bool:
-    """(x − y)·(y − x) → True, (x − y)·z → False: whether several of the factors are sums whose negatives are known."""
-    one = False
+def are_opposite(parts: Iterable[tuple[ProductView, Number]]) -> bool:
+    """(x − y)·(y − x) → True, (x − y)·(x + y) → False: whether a factor is the negative of another, a sum."""
+    seen: set[Any] = set()
     for view, _ in parts:
         for base in view.factors:
-            if type(base) is Term and "opposite" in base.cache:
-                if one:
+            other = base.cache.get("opposite") if type(base) is Term else None
+            if other is not None:
+                if other in seen:
                     return True
-                one = True
+                seen.add(base.cache["key"])
     return False
 
 

@@ -26,6 +26,7 @@ from relgrad.logic.group import (
     quotient,
     whole,
 )
+from relgrad.logic.index import head_key
 from relgrad.logic.parts import (
     dtype_of,
     holds,
@@ -70,7 +71,8 @@ def factors_like(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Nu
         return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op is exp]
     if p.op.as_sum:
         return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op.as_sum and holds(e, k)]
-    return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and holds(e, k)]
+    key = head_key(p.op)
+    return [(b, e) for b, e in t.factors.items() if is_term(b) and head_key(b.op) == key and holds(e, k)]
 
 
 def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, Number]]:

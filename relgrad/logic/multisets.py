@@ -43,6 +43,7 @@ from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, bind, is_variable, walked
 from relgrad.logic.view import LIMIT, applied, product_of, sum_of
 from relgrad.ops.exponential import exp
+from relgrad.ops.statistics import Size
 from relgrad.term import Term, is_term
 
 MANY = 4
@@ -218,7 +219,9 @@ class Products(Bags):
         left = without(t, demands.known)
         if left is None and extend and not demands.heads and not demands.variables:
             return divided(p, t, s)
-        return left
+        if left is None or extend or demands.variables or len(demands.heads) != 1:
+            return left
+        return left if _is_taken(demands.heads[0][0], left) else None
 
     def joint(self, heads: Parts, variables: Parts, t: Any, s: State, extend: bool) -> Any:
         return joint(heads, variables, t, s, extend) if heads else None
@@ -297,6 +300,14 @@ class Sums(Bags):
 
 PRODUCTS, SUMS = Products(), Sums()
 THEORIES = {PRODUCT: PRODUCTS, SUM: SUMS}
+
+
+def _is_taken(p: Term, t: ProductView) -> bool:
+    """(sin(a), sin(x)) → True, (sin(a), sin(x)·y), (sin(a), 2·sin(x)) → False: whether a head may be a whole product.
+
+    A head is one factor; an exponential may be several, a size a number.
+    """
+    return p.op is exp or type(p.op) is Size or (len(t.factors) == 1 and abs(t.coefficient) == 1)
 
 
 def _may_match(p: Any, t: Any) -> bool:

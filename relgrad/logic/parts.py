@@ -59,11 +59,12 @@ def _signed_member(entries: dict[Any, Number], part: Any) -> tuple[Any, int]:
         return found, 1
     view = product_of(part)
     for other in entries:
-        left = (
-            without(product_of(other), view) if is_term(other) and other.op.as_product is not None else None
-        )
-        if left is not None and not left.factors and left.coefficient == -1:
-            return other, -1
+        if is_term(other) and other.op.as_product is not None:
+            whole_product = product_of(other)
+            alike = len(whole_product.factors) == len(view.factors)
+            left = without(whole_product, view) if alike else None
+            if left is not None and not left.factors and left.coefficient == -1:
+                return other, -1
     return None, 1
 
 

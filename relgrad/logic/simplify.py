@@ -23,9 +23,9 @@ from relgrad.logic.group import (
     SumView,
     added,
     aligned,
+    are_opposite,
     float_root,
     key_of,
-    may_be_opposite,
     multiplied,
     number_of,
     quotient,
@@ -227,19 +227,26 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
         for d in [b for b, e in factors.items() if e < 0 and is_term(b) and b.ground]:
             if factors[d] == -1 and (spread := _divided_spread(view, p, k, d, dtype)) is not None:
                 return fit(build_sum(spread, dtype), t)
+            divisors: dict[Number, tuple[SumView, SumView]] = {}
             for q, c in parts:
                 others = product_of(q)
                 power = others.factors.get(d, 0) - factors[d]
                 if q is p or not others.coefficient or power < 1:
                     continue
-                whole = _power_as_sum(d, power)
+                if power not in divisors:
+                    whole = _power_as_sum(d, power)
+                    divisors[power] = whole, _by_meaning(whole)
+                whole, meant = divisors[power]
                 above = multiplied((product_of(p), 1), (ProductView(1, {d: power}), 1), (others, -1))
                 key = summand_key(above)
+                by_meaning = key not in (None, *map(key_of, whole.terms)) and not _holds_number(above)
+                if by_meaning and _sum_meant(above) is None and key not in map(key_of, meant.terms):
+                    continue  # it meets nothing
                 part = sum_of(build_product(above, dtype))
-                if key is not None and key not in map(key_of, whole.terms) and not _holds_number(above):
-                    part, whole = _by_meaning(part), _by_meaning(whole)
+                if by_meaning:
+                    part, whole = _by_meaning(part), meant
                     if not {*map(key_of, part.terms)} & {*map(key_of, whole.terms)}:
-                        continue  # it meets nothing
+                        continue
                 left = added((part, k), (whole, c))
                 if _width(left) < max(_width(part), _width(whole)):
                     ratio = multiplied(
@@ -304,12 +311,17 @@ def _by_meaning(view: SumView) -> SumView:
 def _meant(summand: Any) -> SumView:
     """y·expm1(x) → y·eˣ − y: a summand with a factor that is a sum by definition as the sum that it is."""
     view = product_of(summand)
-    for base, e in view.factors.items():
-        meaning = _meaning(base)
-        if e == 1 and meaning is not base and meaning.op.as_sum:
-            outside = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
-            return times(sum_of(meaning), outside, base.type.dtype)
-    return SumView(0, {summand: 1})
+    base = _sum_meant(view)
+    if base is None:
+        return SumView(0, {summand: 1})
+    outside = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
+    return times(sum_of(_meaning(base)), outside, base.type.dtype)
+
+
+def _sum_meant(view: ProductView) -> Any:
+    """y·expm1(x) → expm1(x): the first factor that is a sum by definition, or None."""
+    meanings = ((base, _meaning(base)) for base, e in view.factors.items() if e == 1)
+    return next((base for base, meaning in meanings if meaning is not base and meaning.op.as_sum), None)
 
 
 def meant_sum(t: Term) -> Any:
@@ -383,7 +395,7 @@ def _turned(view: SumView, dtype: Any) -> SumView | None:
     a/(x − y)² − a/(y − x)² ⟶ 0
     """
     views = {part: product_of(part) for part in view.terms if is_term(part)}
-    if not may_be_opposite((v, 1) for v in views.values()):
+    if not are_opposite((v, 1) for v in views.values()):
         return None
     seen: dict[Any, Any] = {}
     parts: list[tuple[SumView, Number]] = [(SumView(view.constant, {}), 1)]

@@ -80,11 +80,14 @@ class Likeness:
         for i, node in enumerate(order):
             if i == SEEN:
                 break
+            own = []
             for rand in node.rands:
-                if rand not in number:
-                    number[rand] = len(order)
+                place = number.get(rand)
+                if place is None:
+                    place = number[rand] = len(order)
                     order.append(rand)
-            places.append(tuple([number[rand] - i for rand in node.rands]))
+                own.append(place - i)
+            places.append(tuple(own))
         labels = self._labels
         return tuple([labels[x] if x in labels else self._label(x) for x in order[:SEEN]]), tuple(places)
 
