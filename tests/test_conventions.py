@@ -62,10 +62,11 @@ SIZES: dict[str, tuple[Scalar, Any]] = {
 }
 
 
+@pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize("name", SIZES)
-def test_sizes_have_gradient_zero_at_zero(name: str):
+def test_sizes_have_gradient_zero_at_zero(name: str, strategy: str):
     fun, x = SIZES[name]
-    assert_orders(fun, x, [0.0, 0.0, 0.0, 0.0])
+    assert_orders(fun, x, [0.0, 0.0, 0.0, 0.0], strategy=strategy)
 
 
 @pytest.mark.sampled(2)
@@ -100,8 +101,9 @@ def test_away_from_zero_no_convention_changes_anything(name: str, zero: float):
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
 
 
-def test_the_deviation_of_equal_entries():
-    assert_orders(np.std, np.ones(3), [0.0, 0.0, 0.0, 0.0])
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_the_deviation_of_equal_entries(strategy: str):
+    assert_orders(np.std, np.ones(3), [0.0, 0.0, 0.0, 0.0], strategy=strategy)
     assert np.isnan(rg.grad(np.std, conventions=rg.Conventions(norm_at_zero=NAN))(np.ones(3))).all()
 
 

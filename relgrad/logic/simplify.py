@@ -36,7 +36,7 @@ from relgrad.logic.rewrite import scopes
 from relgrad.logic.space import product
 from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand_key, times
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
+from relgrad.ops.arithmetic import absolute, divide, power, reciprocal, sqrt
 from relgrad.ops.averages import LogMeanExp
 from relgrad.ops.comparison import greater, less, logical_or
 from relgrad.ops.differences import power_difference, product_difference
@@ -62,6 +62,17 @@ def cancelled_product(t: Term) -> Any:
     else:
         return None
     new = fit(new, t)
+    return None if new is t else new
+
+
+def root_of_square(t: Term) -> Any:
+    """√(x²·y²) → |x·y|, (x⁴)^¼ → |x|, √x → None: a root of even powers, read as a size."""
+    view = product_of(t)
+    if not view.factors or not all(
+        is_term(b) and b.op is absolute and e == 1 for b, e in view.factors.items()
+    ):
+        return None
+    new = fit(build_product(view, dtype_of(t)), t)
     return None if new is t else new
 
 

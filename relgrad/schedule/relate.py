@@ -36,6 +36,7 @@ from relgrad.logic.simplify import (
     joined_reductions,
     meant_sum,
     perfect_square,
+    root_of_square,
     scaled_product,
     undone,
 )
@@ -44,7 +45,7 @@ from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
 from relgrad.logic.view import sum_of
 from relgrad.logscale.quotients import drawn_product
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import add, divide
+from relgrad.ops.arithmetic import add, divide, float_power, power, sqrt
 from relgrad.ops.exponential import log
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.selection import where
@@ -400,6 +401,8 @@ _OUT = "what vanishes with a length takes it out of a direction"
 ONE_FUNCTION = Law("one_function", one_function, "both sides of a point have one function")
 OUT_OF_DIRECTION = Law("take_out_length", length_taken_out, _OUT, PRODUCT)
 OUT_OF_SLOPE = Law("take_out_length_of_slope", turned_by_little, _OUT)
+ROOTS = (sqrt, power, float_power)
+ROOT = Law("root_of_square", root_of_square, "the root of a square is a size")
 SIMPLIFICATIONS = (*AFTER, *BEFORE)
 UNDONE = Law("cancel_inverse", undone, "a function meets its inverse")
 INTO_MASK = Law("sink_into_mask", sunk_product, "what a mask hides is not multiplied by zero", PRODUCT)

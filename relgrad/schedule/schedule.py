@@ -51,6 +51,8 @@ from relgrad.schedule.relate import (
     BEFORE,
     INCREMENTS,
     INTO_MASK,
+    ROOT,
+    ROOTS,
     Found,
     Law,
     Named,
@@ -404,6 +406,10 @@ class _Run:
                 found.append((self._by_definition(t, v, m),))
         elif LIMITS in moves and is_real:
             found.append(lengths(t, v, m, self._note))
+            if t.op in ROOTS and self._may_look():  # of squares, where the rule of a root has no slope
+                found.append(
+                    (*rows(t, v, m, self.library, self._note, readings), ROOT.goal(t, v, m, self._note))
+                )
         if t.op is where and not moves.isdisjoint({RELATE, LIMITS}) and self._may_look():
             unguard = Law("unguard", lambda t: unguarded(t, self._stabilised), _UNGUARD)
             found.append((unguard.goal(t, v, m, self._note),))

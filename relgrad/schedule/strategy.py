@@ -85,7 +85,8 @@ not into a mask. What still loses digits where arguments come near each other ha
 EAGER = Strategy((interleave(EXPAND, LIMITS) >> interleave(RELATE, SERIES) >> _LAST).phases, "eager", True)
 """Expand every gradient first, as others do, and only then look for relations.
 
-But for what rules leave open at a point: lengths, guards and kinks are looked at before they are differentiated.
+But for what rules leave open at a point: lengths, roots of squares, guards and kinks are looked at before they are
+differentiated.
 """
 
 NAIVE = Strategy(interleave(EXPAND).phases, "naive")
