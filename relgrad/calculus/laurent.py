@@ -43,6 +43,8 @@ _ROUNDED = 2.0**-50
 """The relative error of the value of an op, and of a constant in a rule, which may stand for π."""
 MANY = 1500
 """So many series are kept of one function."""
+LONG = 128
+"""A polynomial of more coefficients is as good as a series without end: x·(1 − x) of 30 rounds has 2³⁰."""
 
 
 class Coefficient(NamedTuple):
@@ -245,10 +247,10 @@ class Around(Path):
         return found
 
     def _expanded(self, series: Power) -> Laurent:
-        """0·t + c·t² + … → `length` coefficients from c on; of a polynomial all."""
+        """0·t + c·t² + … → `length` coefficients from c on; of a polynomial all, if these are not too many."""
         if isinstance(series, Truth):
             return Laurent(0, (), (), (), True, bool(series.at(0)[0]))
-        whole = math.isfinite(series.end)
+        whole = series.end - series.start <= LONG
         start = series.order(int(series.end) if whole else self.length - 1)
         if start is None and not whole:
             raise NoSeries("no coefficient is known that does not vanish")
