@@ -197,6 +197,11 @@ def lengths(t: Term, v: Any, m: Any, note: Note) -> Iterator[Goal]:
         yield OUT_OF_SLOPE.goal(t, v, m, note)
 
 
+def may_be_root(op: Any) -> bool:
+    """√x, x^½ → True: whether an op takes roots, or powers that may be roots."""
+    return op in (sqrt, power, float_power)
+
+
 def laws(t: Term, v: Any, m: Any, which: Sequence[Law], readings: int, note: Note) -> Iterator[Goal]:
     """[cancel, …] at a·b/a → goal(cancel): the goals of the laws that look at products and sums as t is read."""
     for law in which:
@@ -401,7 +406,6 @@ _OUT = "what vanishes with a length takes it out of a direction"
 ONE_FUNCTION = Law("one_function", one_function, "both sides of a point have one function")
 OUT_OF_DIRECTION = Law("take_out_length", length_taken_out, _OUT, PRODUCT)
 OUT_OF_SLOPE = Law("take_out_length_of_slope", turned_by_little, _OUT)
-ROOTS = (sqrt, power, float_power)
 ROOT = Law("root_of_square", root_of_square, "the root of a square is a size")
 SIMPLIFICATIONS = (*AFTER, *BEFORE)
 UNDONE = Law("cancel_inverse", undone, "a function meets its inverse")

@@ -52,7 +52,6 @@ from relgrad.schedule.relate import (
     INCREMENTS,
     INTO_MASK,
     ROOT,
-    ROOTS,
     Found,
     Law,
     Named,
@@ -61,6 +60,7 @@ from relgrad.schedule.relate import (
     laws,
     lengths,
     made_by,
+    may_be_root,
     may_relate,
     noted,
     relate_wide,
@@ -406,7 +406,7 @@ class _Run:
                 found.append((self._by_definition(t, v, m),))
         elif LIMITS in moves and is_real:
             found.append(lengths(t, v, m, self._note))
-            if t.op in ROOTS and self._may_look():  # of squares, where the rule of a root has no slope
+            if may_be_root(t.op) and self._may_look():  # of squares, where the rule of a root has no slope
                 found.append(
                     (*rows(t, v, m, self.library, self._note, readings), ROOT.goal(t, v, m, self._note))
                 )
