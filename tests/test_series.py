@@ -675,3 +675,12 @@ def test_relations_see_into_a_series(strategy):
     derivation = slope.explain(x).derivation
     assert derivation.replay() == derivation.after
     derivation.verify()
+
+
+def test_a_series_whose_body_relations_make_a_number_is_that():
+    """u/u, a series at 0 by the eager strategy, is 1."""
+    f = lambda x: np.exp(x) * (3 * (x / x)) ** 1.5
+    x = np.array([0.5, -2.0])
+    for made in (rg.stabilize(f, strategy="eager"), rg.grad(lambda x: np.sum(f(x)), strategy="eager")):
+        np.testing.assert_allclose(made(x), np.exp(x) * 3**1.5, rtol=1e-14)
+        assert "formula" not in made.source(x)

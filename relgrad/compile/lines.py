@@ -176,6 +176,7 @@ class Lines:
         if op not in self.formulas:
             name, z = self.names.take("formula", numbered=True), self.names.take("z", numbered=True)
             inner = Lines([op.body], {op.argument: z}, self.names, self.callables, self.formulas)
+            self.constants |= inner.constants
             body = [f"{line.targets[0]} = {line.expression().text}" for line in inner.lines]
             self.formulas[op] = name, [f"def {name}({z}):", *body, f"return {inner.refer(op.body).text}"]
         radius, power, step, coefficients = op.terms

@@ -28,6 +28,7 @@ from relgrad.calculus.univariate import in_series
 from relgrad.collector import uncollected
 from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
+from relgrad.dependence import depends
 from relgrad.errors import DerivationError, OutOfFuel, RelgradWarning
 from relgrad.gradient import Pullback, Pushforward, Tangents, gradient, is_implicit, packed
 from relgrad.logic.conditions import Goal
@@ -510,12 +511,16 @@ class _Run:
         """series of √(x²·y) → series of |x|·√y: bodies of series that were made before relations had their say."""
 
         def change(old: Term, rands: tuple[Any, ...]) -> Any:
-            """Return a series of the same terms with its body related, its own series first; others made again."""
+            """Return a series of the same terms with its body related, its own series first; others made again.
+
+            A body that is a number, as x/x is, has no series.
+            """
             op = old.op
             if type(op) is not Series:
                 return remade(old, rands)
             (body,) = self.saturate(self._related_bodies([op.body]), frozenset({RELATE}))
-            return op.of(body).make_node(*rands)
+            number = not depends([body], [op.argument])
+            return applied(body, op.argument, *rands) if number else op.of(body).make_node(*rands)
 
         return rebuild(roots, change)
 
