@@ -172,6 +172,11 @@ def applied(body: Term, x: Term, to: Term) -> Term:
     return found if found.type.shape == to.type.shape else as_term(broadcast_like(found, to))
 
 
+def is_of_entries(body: Term) -> bool:
+    """e^x + 1: yes; logsumexp([x, 0]): no: whether a body may be applied to arrays, entry by entry."""
+    return all(node.op.elementwise for node in subterms(body) if node.rands)
+
+
 def body_of(t: Term, u: Term, x: Term, most: int) -> Term | None:
     """exp(u) − 1, u → exp(x) − 1: a term as a function of a number; None if entries move, or of many ops."""
     new: dict[Term, Term] = {u: x}

@@ -22,7 +22,7 @@ import numpy as np
 from relgrad.calculus.along import along_lines
 from relgrad.calculus.increment import have_increments
 from relgrad.calculus.isolated import near_points, unguarded
-from relgrad.calculus.series import Series, Slope, applied
+from relgrad.calculus.series import Series, Slope, applied, is_of_entries
 from relgrad.calculus.ties import at_ties
 from relgrad.calculus.univariate import in_series
 from relgrad.collector import uncollected
@@ -86,7 +86,7 @@ from relgrad.schedule.strategy import (
     own_goals,
 )
 from relgrad.step import Derivation, Failure, Step
-from relgrad.term import Term, reachable, rebuild, remade, subterms
+from relgrad.term import Term, reachable, rebuild, remade
 from relgrad.types import ArrayType
 
 NO_ROWS = Library([])
@@ -513,12 +513,13 @@ class _Run:
         def change(old: Term, rands: tuple[Any, ...]) -> Any:
             """Return a series of the same terms with its body related, its own series first; others made again.
 
-            A body that is a number, as x/x is, has no series.
+            A body that is a number, as x/x is, has no series. One that relations would write with arrays stays.
             """
             op = old.op
             if type(op) is not Series:
                 return remade(old, rands)
             (body,) = self.saturate(self._related_bodies([op.body]), frozenset({RELATE}))
+            body = body if is_of_entries(body) else op.body
             number = not depends([body], [op.argument])
             return applied(body, op.argument, *rands) if number else op.of(body).make_node(*rands)
 
@@ -547,8 +548,7 @@ class _Run:
         (body,) = self.saturate([explicit], moves)
         if not moves.isdisjoint({SERIES, LIMITS}):
             (body,) = self._in_series([body], kinks=self.orders, singular=SERIES in moves, derived=True)
-        scalar = all(node.op.elementwise for node in subterms(body) if node.rands)
-        return applied(body if scalar else explicit, op.argument, t.rands[0])
+        return applied(body if is_of_entries(body) else explicit, op.argument, t.rands[0])
 
     def _with_series(self, t: Term, moves: frozenset[Move]) -> Term | None:
         """∂((1 − cos x)/x²) → ∂(series): an implicit derivative with series for all that cancels in its values, or
