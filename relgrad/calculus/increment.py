@@ -27,7 +27,7 @@ from relgrad.conventions import DEFAULT
 from relgrad.errors import RelgradError
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, either, multiplied
-from relgrad.logic.parts import dtype_of
+from relgrad.logic.parts import dtype_of, holds, rebuilt
 from relgrad.logic.rewrite import chain_of, pushed
 from relgrad.logic.theory import SUM
 from relgrad.logic.view import LIMIT, product_of, sum_of, width
@@ -79,7 +79,8 @@ def _incremented(t: Term) -> Term | None:
     if not t.ground or width(t, SUM, LIMIT) > LIMIT:
         return None
     view, search = sum_of(t), Search()
-    found = ((p, q, k, d.term) for p, q, k in _opposite(view) if (d := search.of_summands(p, q)) is not None)
+    pairs = ((p, q, k) for p, q, k in _opposite(view) if not (is_datum(p) and is_datum(q)))
+    found = ((p, q, k, d.term) for p, q, k in pairs if (d := search.of_summands(p, q)) is not None)
     first = next(found, None)
     if first is not None:
         rivals = [first, *[other for other in found if other[0] is first[0] or other[1] is first[1]]]
@@ -141,8 +142,10 @@ class _Beside(NamedTuple):
 
     def telescoped(self, search: Search, dtype: Any) -> Term | None:
         """a·f(x) − (a + b)·f(y) → a·Δf(x, y, x − y), −b·f(y) as steps from one to the other; or None."""
-        x, y = (build_product(ProductView(1, v.factors), dtype) for v in (self.upper, self.lower))
-        found = None if x is y else search.of_summands(x, y)
+        upper, lower = (v._replace(coefficient=1) for v in (self.upper, self.lower))
+        if not _paired(upper, lower)[1]:
+            return None
+        found = search.of_summands(*(build_product(v, dtype) for v in (upper, lower)))
         if found is None:
             return None
         (p, n), (part, k), (u, c) = self.alone, self.among, self.shared
@@ -157,36 +160,28 @@ class _Beside(NamedTuple):
 
 
 def _beside(view: SumView) -> Iterator[_Beside]:
-    """a·f(x) − (a + b)·f(y) → the two, with a as the shared factor: f(x) is as f(y), and opposite."""
-    known = [
-        (part, k, found := product_of(part), abs(k * found.coefficient), _heads(found))
-        for part, k in view.terms.items()
-    ]
+    """a·f(x) − (a + b)·f(y) → the two, with a as the shared factor: f(x) is as f(y), and opposite.
+
+    All of a is a factor of both: of a·f(x) ÷ a nothing is known to lie near f(y) if it has divisors of a.
+    """
+    known = [(part, k, found := product_of(part), _exponents(found)) for part, k in view.terms.items()]
     for among, n in view.terms.items():
         for sums, lower in _spread(among):
             likeness = _likeness(lower)
             for u, c in sums.terms.items():
                 shared = product_of(u)
-                scale, heads = n * c * lower.coefficient, _heads(shared)
-                size = abs(scale * shared.coefficient)
-                for part, k, found, amount, own in known:
-                    if part is among or amount != size or not _differ_in(likeness, own, heads):
+                scale, exponents = n * c * lower.coefficient, _exponents(shared)
+                for part, k, found, own in known:
+                    if part is among or not all(holds(own.get(b, 0), e) for b, e in exponents.items()):
                         continue
                     upper = multiplied((found, 1), (shared, -1))
                     if k * upper.coefficient == -scale and _likeness(upper) == likeness:
                         yield _Beside((part, k), (among, n), sums, (u, c), upper, lower)
 
 
-def _heads(view: ProductView) -> dict[Any, Any]:
-    """sin(x)·y → {sin(x): sin, y: None}: the head of each factor, a sum known by its negative as well."""
-    return {either(b): _head(b) for b in view.factors}
-
-
-def _differ_in(likeness: Any, one: dict[Any, Any], other: dict[Any, Any]) -> bool:
-    """{sin}, sin(x)·y, y → True: whether all that one of two products has, and the other has not, is of some heads."""
-    return all(
-        head in likeness for a, b in ((one, other), (other, one)) for name, head in a.items() if name not in b
-    )
+def _exponents(view: ProductView) -> dict[Any, Number]:
+    """(x − y)²/z → {x − y: 2, z: −1}: how often each factor is there, a sum known by its negative as well."""
+    return {either(b): e for b, e in view.factors.items()}
 
 
 def _spread(part: Any) -> Iterator[tuple[SumView, ProductView]]:
@@ -200,7 +195,7 @@ def _spread(part: Any) -> Iterator[tuple[SumView, ProductView]]:
 def exchanged(t: Term, parts: Sequence[tuple[Term, Number]], new: SumView) -> Term:
     """a + 2·b + c, [(a, 1), (b, 2)], d → c + d: a sum with others in place of some summands."""
     view = added((sum_of(t), 1), *[(SumView(0, {p: 1}), -k) for p, k in parts], (new, 1))
-    return fit(build_sum(view, dtype_of(t)), t)
+    return fit(rebuilt(view, t), t)
 
 
 def have_increments(roots: Sequence[Term]) -> bool:
@@ -443,17 +438,8 @@ class Search:
 
     def _of_products(self, x: Term, y: Term) -> Distance | None:
         """x₁·x₂ − y₁·y₂ = (x₁ − y₁)·x₂ + y₁·(x₂ − y₂), times shared factors: 1/x − 1/y = (y − x)/(x·y); or None."""
-        ours, theirs = product_of(x), product_of(y)
-        if ours.coefficient != theirs.coefficient:
-            return None
-        # Divisors of either are taken out: 1/x - 1/y = (y - x)/(x·y).
-        bases = {**ours.factors, **theirs.factors}
-        common = {b: e for b in bases if (e := min(ours.factors.get(b, 0), theirs.factors.get(b, 0)))}
-        left, right = (
-            [(b, e) for b in bases if (e := view.factors.get(b, 0) - common.get(b, 0))]
-            for view in (ours, theirs)
-        )
-        pairs = _matched(left, right)
+        ours = product_of(x)
+        common, pairs = _paired(ours, product_of(y))
         if not pairs:
             return None
         dtype = dtype_of(x)
@@ -534,18 +520,28 @@ def _comparable(x: Any, y: Any) -> bool:
     return x.type == y.type or (stretched and all(t.op.elementwise or is_datum(t) for t in (x, y)))
 
 
-def _matched(
-    ours: list[tuple[Any, Number]], theirs: list[tuple[Any, Number]]
-) -> list[tuple[Any, Any, Number]] | None:
-    """[f(x), y], [f(z), u] → [(f(x), f(z)), (y, u)]: factors in pairs of one op and exponent, or None."""
+def _paired(
+    ours: ProductView, theirs: ProductView
+) -> tuple[dict[Any, Number], list[tuple[Any, Any, Number]]]:
+    """f(x)·y·u, f(z)·w·u → {u: 1}, [(f(x), f(z), 1), (y, w, 1)]: what both share, the rest in pairs of one op; or none.
+
+    Divisors of either are shared: 1/x − 1/y = (y − x)/(x·y).
+    """
+    bases = {**ours.factors, **theirs.factors}
+    common = {b: e for b in bases if (e := min(ours.factors.get(b, 0), theirs.factors.get(b, 0)))}
+    left, right = (
+        [(b, e) for b in bases if (e := view.factors.get(b, 0) - common.get(b, 0))] for view in (ours, theirs)
+    )
+    if len(left) != len(right) or ours.coefficient != theirs.coefficient:
+        return common, []
     pairs = []
-    for a, e in ours:
-        partner = next((f for f in theirs if f[1] == e and _are_alike(f[0], a)), None)
+    for a, e in left:
+        partner = next((f for f in right if f[1] == e and _are_alike(f[0], a)), None)
         if partner is None:
-            return None
-        theirs = [other for other in theirs if other is not partner]
+            return common, []
+        right.remove(partner)
         pairs.append((a, partner[0], e))
-    return None if theirs else pairs
+    return common, pairs
 
 
 def _applied(x: Term, y: Term, distances: list[Term | None]) -> Term | None:

@@ -18,7 +18,7 @@ from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.conditions import maybe_one
 from relgrad.logic.group import ProductView, SumView, added, multiplied
-from relgrad.logic.parts import dtype_of
+from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.simplify import factored_sum
 from relgrad.logic.view import SHARED, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
@@ -123,7 +123,7 @@ def shared_complement(t: Term) -> Any:
             beside = build_sum(added((SumView(c, {}), 1), (times(SumView(1, {}), outside, dtype), k)), dtype)
             taken = multiplied((ProductView(1, {base: 1}), 1), (ProductView(1, {beside: 1}), 1))
             whole_ = SumView(0, {build_product(taken, dtype): 1} | ({} if beyond is None else {beyond: 1}))
-            return fit(build_sum(whole_, dtype), t)
+            return fit(rebuilt(whole_, t), t)
     return None
 
 
@@ -155,7 +155,7 @@ def complemented_sum(t: Term) -> Any:
                     (new, 1), (summand(multiplied((before, 1), (product_of(left), 1)), None, dtype), c)
                 )
                 before = multiplied((before, 1), (product_of(factor), 1))
-            return fit(build_sum(new, dtype), t)
+            return fit(rebuilt(new, t), t)
     return None
 
 
@@ -179,7 +179,7 @@ def labelled_sum(t: Term) -> Any:
             (summand(multiplied((product_of(a), 1), (product_of(b), 1)), None, dtype), c)
             for a, b, c in ((rest, p, k), (y, left, -k))
         ]
-        return fit(build_sum(added(*parts), dtype), t)
+        return fit(rebuilt(added(*parts), t), t)
     return None
 
 

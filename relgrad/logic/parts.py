@@ -7,6 +7,7 @@ Nothing here looks inside a term: products, sums and bags are multisets, exponen
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from quicktions import Fraction
@@ -168,3 +169,93 @@ def exponent_of(view: ProductView, k: Number) -> Any:
         return first.rands[0]
     total = added(*[(exponent_sum(b.rands[0]), quotient(e, k)) for b, e in view.factors.items()])
     return build_sum(total, dtype_of(first))
+
+
+def rebuilt(view: SumView, t: Any, read: Callable[[Any], SumView] = sum_of) -> Any:
+    """y − b − c + a in place of y − ((b + d) − a) ⟶ y − ((b + c) − a): a sum, changed in the innermost sum that can be.
+
+    So sums with a beginning in common, as those of a recurrence, have it in common when they are rewritten.
+    """
+    old = read(t)
+    change, inner, path = added((view, 1), (old, -1)), t, list[tuple[Any, int]]()
+    gone = {p: -k for p, k in _amounts(change).items() if (k > 0) != (_amounts(old).get(p, k) > 0)}
+    found = _amounts_in(gone, t) if gone else {}
+    while (i := _place_of(gone, inner, found)) is not None:
+        sign = inner.op.as_sum[i]
+        path.append((inner, i))
+        change, gone = added((change, sign)), {p: k * sign for p, k in gone.items()}
+        inner = inner.rands[i]
+    new = _with_sums(added((read(inner), 1), (change, 1)), inner)
+    for outer, i in reversed(path):
+        new = outer.op.make_node(*outer.rands[:i], new, *outer.rands[i + 1 :])
+    return new
+
+
+def _amounts(view: SumView) -> dict[Any, Number]:
+    """2·x − 1 → {x: 2, None: −1}: how much of each summand a sum has, and of its number."""
+    return view.terms | {None: view.constant} if view.constant else view.terms
+
+
+def _amounts_in(parts: Iterable[Any], t: Any) -> dict[Any, dict[Any, Number]]:
+    """{a, b}, (a + c) + 2·b → {a + c: {a: 1}, (a + c) + 2·b: {a: 1, b: 2}}: how much of some parts sums inside t have."""
+    found: dict[Any, dict[Any, Number]] = {}
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        inside = [rand for rand in node.rands if _is_sum(rand) and rand not in found] if _is_sum(node) else ()
+        if inside:
+            stack += inside
+            continue
+        total: dict[Any, Number] = {}
+        for rand, sign in zip(node.rands, node.op.as_sum, strict=True) if _is_sum(node) else ():
+            own = found[rand] if rand in found else _amounts(sum_of(rand))
+            total |= {p: total.get(p, 0) + own[p] * sign for p in parts if p in own}
+        found[stack.pop()] = total
+    return found
+
+
+def _place_of(gone: dict[Any, Number], t: Any, found: dict[Any, dict[Any, Number]]) -> int | None:
+    """{d: −1}, y − (a + d) → 1: which operand of a sum is a sum that has all that goes; None if no single one has."""
+    for i, (rand, sign) in enumerate(zip(t.rands, t.op.as_sum, strict=True)) if gone and _is_sum(t) else ():
+        if _is_sum(rand) and rand.type.dtype == t.type.dtype:
+            if all(holds(found[rand].get(p, 0), k * sign) for p, k in gone.items()):
+                return i
+    return None
+
+
+def _is_sum(t: Any) -> bool:
+    return is_term(t) and len(t.op.as_sum or ()) > 1
+
+
+def _with_sums(view: SumView, t: Any) -> Any:
+    """a + b + 2·c, (a + b) − d → (a + b) + 2·c: the term of a sum, with the sums inside t that it has whole."""
+    left, kept, seen = view, dict[Any, list[tuple[Any, Number]]](), set[Any]()
+    stack = [(t, 1)]
+    while stack:
+        node, k = stack.pop()
+        if not (is_term(node) and node.op.as_sum) or node in seen:
+            continue
+        seen.add(node)
+        inside = sum_of(node)
+        held = [
+            (left.constant, inside.constant),
+            *[(left.terms.get(p, 0), c) for p, c in inside.terms.items()],
+        ]
+        whole = (
+            node is not t
+            and _is_sum(node)
+            and node.type.dtype == t.type.dtype
+            and inside.terms
+            and not inside.cancelled
+        )
+        if whole and all(not c or holds(e, c * k) for e, c in held):
+            left = added((left, 1), (inside, -k))
+            kept.setdefault(next(iter(inside.terms)), []).append((node, k))
+        else:
+            stack += [(rand, k * sign) for rand, sign in zip(node.rands, node.op.as_sum, strict=True)][::-1]
+    parts = [
+        (SumView(0, {part: 1}), k)
+        for p in view.terms
+        for part, k in [*kept.get(p, ()), *([(p, left.terms[p])] if p in left.terms else ())]
+    ]
+    return build_sum(added((SumView(left.constant, {}), 1), *parts), dtype_of(t))

@@ -12,7 +12,7 @@ since sum(b/a) = sum(b)/a. This is what lets exp(x)·sum(g·exp(x)/S²) hold a s
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from relgrad.logic.group import Number, ProductView, SumView, added, key_of, mul
 from relgrad.logic.index import Filed, Pattern, head_key, heads_inside, sum_heads, summand_heads
 from relgrad.logic.match import match, match_one, match_operands, match_parts
 from relgrad.logic.multisets import PRODUCTS, SUMS, THEORIES
-from relgrad.logic.parts import dtype_of
+from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.space import entries
 from relgrad.logic.theory import BAG, SUM, is_written, linear_operands, linear_positions, stands_outside
 from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term, unknowns, walked
@@ -505,7 +505,7 @@ def _rewrite_sum(
             for final in _satisfying(conditions, state):
                 new = _instantiated(right, final)
                 if scale != 1 or rest.terms or rest.constant:
-                    new = build_sum(added((rest, scale), (sum_of(new), scale)), dtype_of(t))
+                    new = rebuilt(added((rest, scale), (sum_of(new), scale)), t)
                 yield from _placed(final, new, t, left.term)
 
 
@@ -671,6 +671,9 @@ class Wide:
 
     def built(self) -> Term:
         """Return the sum or product as a term."""
+        if self.theory is SUMS:
+            view = SUMS.made(self.number, self.parts.amounts)
+            return fit(rebuilt(view, self.term, partial(flat, theory=SUM)), self.term)
         return fit(self._build(self.number, self.parts.amounts), self.term)
 
     def _build(self, number: Number, parts: dict[Any, Number]) -> Any:

@@ -31,7 +31,7 @@ from relgrad.logic.group import (
     quotient,
     whole,
 )
-from relgrad.logic.parts import dtype_of
+from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.rewrite import scopes
 from relgrad.logic.space import product
 from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand_key, times
@@ -344,7 +344,7 @@ def meant_sum(t: Term) -> Any:
     for part, k in view.terms.items() if 1 < _width(view) <= SHARED else ():
         left = added((view, 1), (SumView(0, {part: 1}), -k), (_meant(part), k))
         if _width(left) < _width(view):
-            return fit(build_sum(left, dtype_of(t)), t)
+            return fit(rebuilt(left, t), t)
     return None
 
 
@@ -385,7 +385,7 @@ def factored_sum(t: Term) -> Any:
                 if len(left.terms) < len(view.terms) or (view.constant and not left.constant):
                     rest = times(added((inner, 1), (u, -1)), outside, dtype_of(t))
                     new = added((left, 1), (SumView(0, {part: 1}), -k), (rest, k))
-                    return fit(build_sum(new, dtype_of(t)), t)
+                    return fit(rebuilt(new, t), t)
     return None
 
 
@@ -396,7 +396,7 @@ def cancelled_sum(t: Term) -> Any:
         view = _turned(view, dtype_of(t))
     if view is None:
         return _cancelled_inside(t)
-    new = fit(build_sum(view, dtype_of(t)), t)
+    new = fit(rebuilt(view, t), t)
     return None if new is t else new
 
 
@@ -713,7 +713,7 @@ def averaged_sum(t: Term) -> Any:
                     SumView(view.constant, {part: k}) if number is None else SumView(0, {part: k, number: c})
                 )
                 mean = SumView(0, {LogMeanExp(part.op.axes).make_node(part.rands[0]): k})
-                return fit(build_sum(added((view, 1), (taken, -1), (mean, 1)), dtype_of(t)), t)
+                return fit(rebuilt(added((view, 1), (taken, -1), (mean, 1)), t), t)
     return None
 
 

@@ -319,6 +319,7 @@ class _Run:
                         new = op.with_rands(t, rands)
                     else:
                         idle = self._is_idle(op, theories & ~read, moves) if looks else not op.implicit
+                        idle = idle and not (looks and _cancels_inside(t, read))
                         new = None if idle else self._move(key, t, read, moves, became)
                         if new is None:
                             normal[key] = t
@@ -401,6 +402,8 @@ class _Run:
         readings = theories & ~within
         is_real = t.type.differentiable
         if RELATE in moves and self.fuel >= 0 and not self.patience.ended:
+            if _cancels_inside(t, within):
+                found.append(laws(t, v, m, AFTER[:1], SUM, self._note))
             if may_relate(t, self.library, within) and not self._likeness.is_hopeless(t, within):
                 found.append(self._related(t, v, m, within))
             if self.defines and not within and t.op.elementwise and is_real:
@@ -753,6 +756,11 @@ def _folded(t: Term, v: Any, m: Any) -> Goal:
             yield extended(s, {v: value, m: Named("fold", "fold", "all operands are constants")})
 
     return folded_goal
+
+
+def _cancels_inside(t: Term, within: int) -> bool:
+    """0 + a of y − ((0 + a) + b) → True: whether summands meet in a sum inside another, where others may share it."""
+    return bool(within & SUM and t.op.as_sum) and t.type.differentiable and sum_of(t).cancelled
 
 
 def _makes_series_only(moves: frozenset[Move]) -> bool:
