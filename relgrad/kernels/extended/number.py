@@ -179,8 +179,10 @@ class Extended(Numbers):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         rule = self.ufuncs.get(ufunc)
-        if method != "__call__" or rule is None or ufunc.signature is not None:
+        if method != "__call__" or ufunc.signature is not None:
             return super().__array_ufunc__(ufunc, method, *inputs, out=out, **kwargs)
+        if rule is None:
+            return self.applied(ufunc, inputs, kwargs)  # of balls, where floats are no help
         return by_entries(ufunc, rule, self.operands(inputs), ufunc in TELLING)
 
     def floats(self) -> Any:
