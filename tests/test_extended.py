@@ -537,7 +537,9 @@ def test_ufuncs_without_a_rule_are_asked_of_balls(strategy):
     np.testing.assert_allclose(slopes, [0.8666659952470333, 1.0], rtol=1e-14)
     step = rg.stabilize(lambda x: np.heaviside(x**81, 0.5) * np.log(x**80), strategy=strategy)
     np.testing.assert_allclose(step(np.array([1e5, 1e-5])), [80 * np.log(1e5), -80 * np.log(1e5)], rtol=1e-15)
-    np.testing.assert_allclose(rg.stabilize(lambda x: np.degrees(x**2) / x)(1e200), 180e200 / np.pi, rtol=1e-15)
+    np.testing.assert_allclose(
+        rg.stabilize(lambda x: np.degrees(x**2) / x)(1e200), 180e200 / np.pi, rtol=1e-15
+    )
 
 
 def test_digits_that_nobody_knows_are_nan():
