@@ -542,6 +542,17 @@ def test_ufuncs_without_a_rule_are_asked_of_balls(strategy):
     )
 
 
+def test_ufuncs_without_a_rule_leave_nan_as_it_is():
+    x = Extended(np.array([0.7, np.nan, 0.3, 0.6]), np.array([5000, 0, 0, 1]))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(
+            np.arccosh(x).floats(),
+            [np.log(1.4) + 5000 * np.log(2), np.nan, np.nan, np.arccosh(1.2)],
+            rtol=1e-13,
+        )
+        assert np.isnan(np.arccos(x[1:]).floats()).tolist() == [True, False, True]
+
+
 def test_digits_that_nobody_knows_are_nan():
     huge = Extended(np.array([0.7]), 5000)
     for f in (np.sin, np.cos, np.tan, lambda x: np.fmod(x, 7.0), lambda x: np.remainder(x, 7.0)):

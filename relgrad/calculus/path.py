@@ -387,7 +387,7 @@ class Path:
         if found is None and not moves:
             found = self._fixed(node, operands)
         if found is None and op.implicit:  # slopes grow longer, and are looked through for series
-            self.algebra.spend(STEEP * sum(1 for _ in subterms(op.body)))
+            self.algebra.spend(STEEP * sum(1 for _ in subterms(node.op.body)))
         for law in (self._decided, self._power, self.special):
             found = law(node, operands) if found is None else found
         return self._by_rule(node, operands) if found is None else found
