@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.numbers import Numbers, is_floating, is_nan, lowered
+from relgrad.kernels.numbers import Numbers, is_floating
 
 NOTHING = -(1 << 61) - (1 << 60)
 """The exponent of zero: below that of any other number."""
@@ -309,8 +309,8 @@ def _surely(function: Any, found: Any, args: Any, kwargs: Any, left: bool) -> An
     if any(isinstance(x, Extended) and x.form[1].size for x in args):
         other = Extended.of(Extended.unruled(function, [_instead(x) for x in args], kwargs)).form[0]
         wanted |= (other != near) & (size > 0)
-    if isinstance(function, np.ufunc):  # what is applied to NaN is NaN
-        wanted &= ~np.any([np.broadcast_to(is_nan(lowered(x)), near.shape) for x in args], axis=0)
+    if isinstance(function, np.ufunc):  # outside of its domain, or of what is NaN
+        wanted &= ~np.isnan(near)
     if at.size or not np.count_nonzero(wanted):
         return found
     given = [Extended.of(x) for x in (*args, *kwargs.values()) if isinstance(x, Extended) or is_floating(x)]
