@@ -526,6 +526,41 @@ def test_sums_need_what_is_out_of_range_only_where_it_counts(monkeypatch):
     )
 
 
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_ufuncs_without_a_rule_are_asked_of_balls(strategy):
+    def f(x: Any) -> Any:
+        return np.logaddexp(x, np.arccosh(np.exp2(x)))
+
+    x = np.array([3.0, 2000.0])
+    np.testing.assert_allclose(rg.stabilize(f, strategy=strategy)(x)[1], 2000.0, rtol=1e-15)
+    slopes = rg.grad(lambda x: np.sum(f(x)), strategy=strategy)(x)
+    np.testing.assert_allclose(slopes, [0.8666659952470333, 1.0], rtol=1e-14)
+    step = rg.stabilize(lambda x: np.heaviside(x**81, 0.5) * np.log(x**80), strategy=strategy)
+    np.testing.assert_allclose(step(np.array([1e5, 1e-5])), [80 * np.log(1e5), -80 * np.log(1e5)], rtol=1e-15)
+    np.testing.assert_allclose(
+        rg.stabilize(lambda x: np.degrees(x**2) / x)(1e200), 180e200 / np.pi, rtol=1e-15
+    )
+
+
+def test_ufuncs_without_a_rule_leave_nan_as_it_is():
+    x = Extended(np.array([0.7, np.nan, 0.3, 0.6]), np.array([5000, 0, 0, 1]))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(
+            np.arccosh(x).floats(),
+            [np.log(1.4) + 5000 * np.log(2), np.nan, np.nan, np.arccosh(1.2)],
+            rtol=1e-13,
+        )
+        assert np.isnan(np.arccos(x).floats()).tolist() == [True, True, False, True]
+        assert np.isnan(sp.betainc(2.0, 1.0, x).floats()).tolist() == [True, True, False, True]
+
+
+def test_digits_that_nobody_knows_are_nan():
+    huge = Extended(np.array([0.7]), 5000)
+    for f in (np.sin, np.cos, np.tan, lambda x: np.fmod(x, 7.0), lambda x: np.remainder(x, 7.0)):
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(f(huge).floats()[0])
+
+
 def test_a_function_of_entries_is_asked_of_balls_where_floats_are_no_help(monkeypatch):
     asked = []
     called = Balls.called

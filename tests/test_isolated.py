@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -153,6 +154,8 @@ def test_what_is_read_of_conditions() -> None:
         (2 * x - 1 == 0, Point(x.term, 0.5)),
         (np.sqrt(np.sum(x * x, keepdims=True)) > 0, Point(x.term, 0.0)),
         (x == y, Point(x.term, y.term)),
+        (x / 2 + 1 == 1.5e308, Point((x / 2 + 1).term, 1.5e308)),  # x beyond the floats
+        (x + 0.1 == -sys.float_info.max, Point((x + 0.1).term, -sys.float_info.max)),
     ]:
         found = isolated(as_term(np.where(condition, np.sin(x), np.cos(x))))
         assert found is not None and found.point == point

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 import relgrad as rg
 from relgrad.calculus import along, line
-from relgrad.calculus.arrays import doubled, error_of, polynomial
+from relgrad.calculus.arrays import bounded, doubled, error_of, polynomial
 from relgrad.calculus.line import Part, followed
-from relgrad.calculus.path import Path
+from relgrad.calculus.path import STEEP, Path
 from relgrad.calculus.ring import NoSeries
+from relgrad.calculus.series import Slope, argument
 from relgrad.conventions import DEFAULT
 from relgrad.interpret import interpret
 from relgrad.kernels.doubled.number import Doubled
@@ -1222,3 +1223,22 @@ def test_a_choice_between_constants_has_no_series_beside_it():
 def test_what_underflows_in_a_series_is_not_taken_for_zero(x: float, y: float) -> None:
     """The slope of 1/(y/x + x) is 1/y near x = 0, though it is made of 1/y²."""
     np.testing.assert_allclose(rg.grad(lambda x, y: 1 / (y / x + x))(x, y), 1 / y, rtol=1e-14)
+
+
+def test_a_slope_is_paid_for_before_it_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each slope of a formula is a few times as long as the one before: the last one took ten seconds."""
+    x = argument()
+    body = as_term((1 - np.cos(Tracer(x))) / Tracer(x) ** 2)
+    cost = STEEP * sum(1 for _ in subterms(body))
+    computed, seen = Slope._compute, list[Slope]()
+
+    def noted(self: Slope, at: Any) -> Any:
+        seen.append(self)
+        return computed(self, at)
+
+    monkeypatch.setattr(Slope, "_compute", noted)
+    for budget in (cost - 1, cost):
+        assert not seen
+        with bounded(budget), pytest.raises(NoSeries, match="too many steps"):
+            path_of(lambda z: Slope(body, x)(z), X, 0.5, 1.0)
+    assert seen

@@ -386,6 +386,8 @@ class Path:
             found = self.as_written(_met if meet else op.meaning, node, operands, *how)
         if found is None and not moves:
             found = self._fixed(node, operands)
+        if found is None and op.implicit:  # slopes grow longer, and are looked through for series
+            self.algebra.spend(STEEP * sum(1 for _ in subterms(node.op.body)))
         for law in (self._decided, self._power, self.special):
             found = law(node, operands) if found is None else found
         return self._by_rule(node, operands) if found is None else found
@@ -620,8 +622,6 @@ class Path:
         Raises NoSeries where f jumps, has no rule, or has derivatives that lead on for more levels than are followed.
         """
         op = node.op
-        if op.implicit:  # a slope, each derivative of which is longer, and looked through for series
-            self.algebra.spend(STEEP * sum(1 for _ in subterms(op.body)))
         made = tangent(op, tuple(rand.type for rand in node.rands))
         if made is None or any(d is None and not u.fixed for d, u in zip(made[1], operands, strict=True)):
             raise NoSeries(f"{op} has no derivative")

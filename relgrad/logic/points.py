@@ -11,6 +11,7 @@ from typing import NamedTuple
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
+from relgrad.logic.group import float_exact
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import is_constant
 from relgrad.ops.arithmetic import absolute
@@ -91,7 +92,7 @@ def _solved(u: Term, value: float) -> Point:
     if len(terms) == 1 and view.constant:
         ((x, k),) = terms
         at = (Fraction(value) - view.constant) / k
-        return Point(x, float(at)) if is_term(x) and float(at) == at else Point(u, value)
+        return Point(x, float(at)) if is_term(x) and float_exact(at) else Point(u, value)
     if len(terms) == 2 and not view.constant and not value and terms[0][1] == -terms[1][1]:
         x, y = (x for x, _ in terms)
         return Point(x, y) if is_term(x) and is_term(y) and x.type == y.type else Point(u, value)

@@ -197,6 +197,9 @@ def _hyperbolic(function: Any, near: Any) -> Any:
 UFUNCS[np.sinh] = _hyperbolic(np.sinh, _near_identity(np.sinh))
 UFUNCS[np.cosh] = _hyperbolic(np.cosh, lambda x: x.of(np.cosh(x.plain)))
 UFUNCS.update({f: _near_identity(f) for f in (np.sin, np.tan, np.arcsin, np.arctan, np.tanh, np.arctanh)})
+# Of a huge number none of the digits is known that these functions have: NaN, as floats have it of ∞.
+UFUNCS[np.cos] = lambda x: x.of(np.cos(x.plain))
+UFUNCS.update({f: lambda x, y, f=f: x.of(f(x.plain, y.plain)) for f in (np.fmod, np.remainder)})
 
 
 def _rounded(function: Any) -> Any:

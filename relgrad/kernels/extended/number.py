@@ -179,8 +179,10 @@ class Extended(Numbers):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         rule = self.ufuncs.get(ufunc)
-        if method != "__call__" or rule is None or ufunc.signature is not None:
+        if method != "__call__" or ufunc.signature is not None:
             return super().__array_ufunc__(ufunc, method, *inputs, out=out, **kwargs)
+        if rule is None:
+            return self.applied(ufunc, inputs, kwargs)  # of balls, where floats are no help
         return by_entries(ufunc, rule, self.operands(inputs), ufunc in TELLING)
 
     def floats(self) -> Any:
@@ -307,6 +309,8 @@ def _surely(function: Any, found: Any, args: Any, kwargs: Any, left: bool) -> An
     if any(isinstance(x, Extended) and x.form[1].size for x in args):
         other = Extended.of(Extended.unruled(function, [_instead(x) for x in args], kwargs)).form[0]
         wanted |= (other != near) & (size > 0)
+    if isinstance(function, np.ufunc):  # outside of its domain, or of what is NaN
+        wanted &= ~np.isnan(near)
     if at.size or not np.count_nonzero(wanted):
         return found
     given = [Extended.of(x) for x in (*args, *kwargs.values()) if isinstance(x, Extended) or is_floating(x)]
