@@ -20,6 +20,7 @@ from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
 from relgrad.logic.complements import apart_sum, complemented_sum, from_one, labelled_sum, shared_complement
 from relgrad.logic.conditions import Goal
+from relgrad.logic.entries import sum_of_entries, sum_of_joined
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
 from relgrad.logic.rewrite import Wide, rewrites
@@ -405,6 +406,8 @@ FROM_ONE = Law(
 BEFORE = (
     Law("read_square", perfect_square, "a quadratic form is a sum of squares of differences", SUM),
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
+    Law("join_sums", sum_of_joined, "a sum of arrays that are joined is joined of sums", SUM),
+    Law("enter_functions", sum_of_entries, "entries of a function are the function of entries", SUM),
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),
 )
 """What is done before a row is looked for, and what after."""
