@@ -15,7 +15,7 @@ Nothing is folded: what depends on constants only is computed in doubled arithme
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -145,7 +145,7 @@ def _told(x: Term, alone: bool) -> Term:
     return Literal.of("given", x) if alone else Literal.of("rounded", x) if _is_long(x) else x
 
 
-def _is_lifted(t: Term, lifted: Collection[Term]) -> bool:
+def _is_lifted(t: Term, lifted: Set[Term]) -> bool:
     """Whether a twin makes doubled numbers of a term: arguments, given(0.1), and what holds such."""
     return _has_floats(t) and (type(t.op) in (Input, Literal) or not lifted.isdisjoint(t.rands))
 

@@ -143,7 +143,7 @@ def complemented_sum(t: Term) -> Any:
             shares = {b: e for b, e in taken.factors.items() if is_term(b) and complement_of(b) is not None}
             outside = multiplied((ProductView(1, taken.factors), 1), (ProductView(1, shares), -1))
             c = -k * taken.coefficient
-            if not shares:
+            if not shares or (taken.factors == shares and _is_left_to_rows(view, shares)):
                 continue
             if view.constant == c:
                 one, rest = SumView(c, {}), _left_of_product(ProductView(1, taken.factors), dtype)
@@ -155,6 +155,12 @@ def complemented_sum(t: Term) -> Any:
                 new = added((view, 1), (SumView(0, {part: k}), -1), (one, -1), (rest, c))
                 return fit(build_sum(new, dtype), t)
     return None
+
+
+def _is_left_to_rows(view: SumView, shares: dict[Term, Any]) -> bool:
+    """1 − cos(x) → True: whether a sum is of 1 and of a function alone, of which it is rows that say what it leaves."""
+    ((base, e), *others) = shares.items()
+    return len(view.terms) == 1 and not others and e == 1 and not base.op.alone
 
 
 def _left_of_product(product: ProductView, dtype: Any, outside: ProductView = ONE) -> SumView | None:

@@ -41,6 +41,7 @@ exp = elementwise(
     elementary=True,
     word="exponential",
     complement=lambda x: -expm1(x),
+    alone=False,
 )
 exp2 = elementwise(
     np.exp2,

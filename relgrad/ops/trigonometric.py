@@ -40,6 +40,7 @@ cos = elementwise(
     word="cosine",
     cancels="turns",
     complement=versin,
+    alone=False,
 )
 tan = elementwise(
     np.tan,
