@@ -23,6 +23,7 @@ from relgrad.logic.conditions import Goal
 from relgrad.logic.entries import sum_of_entries, sum_of_joined
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
+from relgrad.logic.moments import about_means
 from relgrad.logic.rewrite import Wide, rewrites
 from relgrad.logic.simplify import (
     averaged_sum,
@@ -406,6 +407,7 @@ FROM_ONE = Law(
 BEFORE = (
     Law("read_square", perfect_square, "a quadratic form is a sum of squares of differences", SUM),
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
+    Law("centre", about_means, "a shift of the data changes nothing", SUM),
     Law("join_sums", sum_of_joined, "a sum of arrays that are joined is joined of sums", SUM),
     Law("enter_functions", sum_of_entries, "entries of a function are the function of entries", SUM),
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),
