@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.bounds import range_of
 from relgrad.logic.build import build_sum, fitted
 from relgrad.logic.complements import complement_of
 from relgrad.logic.group import SumView, added
@@ -26,7 +27,7 @@ from relgrad.term import Term, is_term
 
 
 def sum_of_entries(t: Term) -> Term | None:
-    """σ(x)[1:] − σ(x)[:-1] → σ(x[1:]) − σ(x[:-1]): summands that are entries of one function, as it is of entries; or
+    """σ(x)[1:] − σ(x)[:-1] → σ(x[1:]) − σ(x[:-1]): summands that are shares by one function, as it is of entries; or
     None.
     """
     view = sum_of(t)
@@ -35,13 +36,19 @@ def sum_of_entries(t: Term) -> Term | None:
     inside: dict[Any, list[tuple[Any, Term]]] = {}
     for part in view.terms:
         selection, inner = chain_of(part) if is_term(part) else ((), part)
-        if selection and inner.op.elementwise and inner.rands and not inner.op.as_sum:
+        if selection and inner.op.complement is not None and len(inner.rands) == 1 and _is_share(inner):
             inside.setdefault(inner.op, []).append((part, pushed(selection, inner, inner.rands)))
     taken = [pair for pairs in inside.values() if len(pairs) > 1 for pair in pairs]
     if not taken:
         return None
     new = [(SumView(0, {part: -1, function: 1}), view.terms[part]) for part, function in taken]
     return fitted(build_sum(added((view, 1), *new), dtype_of(t)), t)
+
+
+def _is_share(t: Term) -> bool:
+    """σ(x), e⁻ˣ² → True: whether all entries are from 0 to 1."""
+    among = range_of(t)
+    return among.low >= 0 and among.high <= 1
 
 
 def sum_of_joined(t: Term) -> Term | None:
