@@ -36,7 +36,8 @@ def sum_of_entries(t: Term) -> Term | None:
     inside: dict[Any, list[tuple[Any, Term]]] = {}
     for part in view.terms:
         selection, inner = chain_of(part) if is_term(part) else ((), part)
-        if selection and inner.op.complement is not None and len(inner.rands) == 1 and _is_share(inner):
+        plain = bool(selection) and all(type(step.op) is Index for step in selection)
+        if plain and inner.op.elementwise and len(inner.rands) == 1 and _is_share(inner):
             inside.setdefault(inner.op, []).append((part, pushed(selection, inner, inner.rands)))
     taken = [pair for pairs in inside.values() if len(pairs) > 1 for pair in pairs]
     if not taken:
@@ -46,9 +47,9 @@ def sum_of_entries(t: Term) -> Term | None:
 
 
 def _is_share(t: Term) -> bool:
-    """σ(x), e⁻ˣ² → True: whether all entries are from 0 to 1."""
+    """σ(x), e⁻ˣ² → True: whether an op says what it leaves of one, and all entries are from 0 to 1."""
     among = range_of(t)
-    return among.low >= 0 and among.high <= 1
+    return t.op.complement is not None and among.low >= 0 and among.high <= 1
 
 
 def sum_of_joined(t: Term) -> Term | None:
