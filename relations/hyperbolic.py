@@ -49,9 +49,3 @@ def hyperbolic_cosine_minus_sine(x):
 def hyperbolic_cosine_plus_sine(x):
     """A hyperbolic cosine plus its sine is an exponential."""
     return np.cosh(x) + np.sinh(x), np.exp(x)
-
-
-@relation(source="cosh u - 1 = 2·sinh²(u/2)")
-def inverse_hyperbolic_cosine_of_one_plus(x):
-    """An inverse hyperbolic cosine near one."""
-    return np.arccosh(1 + x), 2 * np.arcsinh(np.sqrt(x / 2))

@@ -20,9 +20,9 @@ def times_inverse(x, y):
     )
 
 
-@relation(source="(xy)ᵢᵢ = Σⱼ xᵢⱼ·yⱼᵢ; Golub & Van Loan 2013, section 1.1")
-def diagonal_of_product(x, y):
-    """The diagonal of a product, and so its trace, needs no product."""
-    diagonal = np.diagonal(np.matmul(x, y), 0, -2, -1)
-    products = np.squeeze(np.sum(x * np.swapaxes(y, -1, -2), axis=-1, keepdims=True), -1)
-    return diagonal, products, same_shape(diagonal, products)
+@relation(source="Σᵢ (xy)ᵢᵢ = Σᵢⱼ xᵢⱼ·yⱼᵢ; Golub & Van Loan 2013, section 1.1")
+def trace_of_product(x, y):
+    """The trace of a product needs no product; its diagonal alone may stand beside other entries of it."""
+    trace = np.sum(np.diagonal(np.matmul(x, y), 0, -2, -1), axis=-1, keepdims=True)
+    turned = np.swapaxes(y, -1, -2)
+    return trace, np.squeeze(np.sum(x * turned, axis=(-2, -1), keepdims=True), -1), same_shape(x, turned)

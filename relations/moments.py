@@ -56,18 +56,6 @@ def weighted_products_about_means(x, y, w, axis):
     )
 
 
-@relation(source="the third central moment by moments about zero; Kendall & Stuart, section 3.2")
-def sum_of_cubes_about_mean(x, axis):
-    """The third moment about the mean, from those about zero."""
-    total, mean = np.sum(x, axis=axis, keepdims=True), np.mean(x, axis=axis, keepdims=True)
-    return (
-        np.sum(x**3, axis=axis, keepdims=True)
-        - 3 * (mean * np.sum(x * x, axis=axis, keepdims=True))
-        + 2 * (total * mean * mean),
-        np.sum(centred(x, axis=axis) ** 3, axis=axis, keepdims=True),
-    )
-
-
 @relation(source="(x - y)² = x² + y² - 2xy")
 def squared_distance_expanded_in_two(x, y, axis):
     """A squared distance that was multiplied out, its squares summed together."""

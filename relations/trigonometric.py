@@ -81,12 +81,6 @@ def one_minus_haversine(x, y, z):
     return 1 - near, far
 
 
-@relation(source="NIST DLMF 4.21.26")
-def arccosine_of_one_minus(x):
-    """An angle from its versine."""
-    return np.arccos(1 - x), 2 * np.arctan2(np.sqrt(x), np.sqrt(2 - x))
-
-
 @relation(source="NIST DLMF 4.21.28")
 def multiple_of_cosine_minus_its_size(x, y):
     """How far a multiple of a cosine is below the largest, as in the exponent of a density on the circle."""

@@ -345,6 +345,10 @@ class Contract:
     """The comparison that holds where this one does not, but for NaN: x ≥ y of x < y."""
     complement: Callable[..., Any] | None = None
     """Of its operands, what is left of one, 1 − f(x), where that has a function of its own: σ(−x) of σ(x)."""
+    alone: bool = True
+    """Whether 1 − f(x) is read so where it stands by itself, and is not left to rows, which may speak of more."""
+    from_one: Callable[..., Any] | None = None
+    """f(1 − x), of x, where f multiplies errors of an operand near one: 2·arctan2(√x, √(2 − x)) of arccos."""
     reflected: Callable[..., Any] | None = None
     """The g with 1 − f(x, y, …) = g(1 − x, 1 − y, …) for real operands, which does not cancel: min of max."""
     in_entries: Callable[..., Any] | None = None

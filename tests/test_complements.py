@@ -114,3 +114,52 @@ def test_what_a_product_of_numbers_near_one_leaves_of_it(product):
     np.testing.assert_allclose(f(p), want, rtol=1e-14)
     g = rg.stabilize(lambda p: np.log(1 - product(p)), precise=False)
     np.testing.assert_allclose(g(p), np.log(want), rtol=1e-15)
+
+
+NEAR_ONE = {
+    "eˣ·cos y − 1": lambda m, x, y: m.exp(x) * m.cos(y) - 1,
+    "1 − cos x·cosh³y": lambda m, x, y: 1 - m.cos(x) * m.cosh(y) ** 3,
+    "1 − cos x/cosh y": lambda m, x, y: 1 - m.cos(x) / m.cosh(y),
+    "√(cosh x)·cos y − 1": lambda m, x, y: m.sqrt(m.cosh(x)) * m.cos(y) - 1,
+    "cosh x − cos y": lambda m, x, y: m.cosh(x) - m.cos(y),
+    "cosh² x − tanh² y": lambda m, x, y: m.cosh(x) ** 2 - m.tanh(y) ** 2,
+    "cosh x·cosh y − cos x·cos y": lambda m, x, y: m.cosh(x) * m.cosh(y) - m.cos(x) * m.cos(y),
+    "y + 3·cosh x − 3·exp(−y²)": lambda m, x, y: y + 3 * m.cosh(x) - 3 * m.exp(-y * y),
+    "arccos(cos x·cos y)": lambda m, x, y: m.arccos(m.cos(x) * m.cos(y)),
+    "arccos(cos x·cos y·exp(−x²))": lambda m, x, y: m.arccos(m.cos(x) * m.cos(y) * m.exp(-x * x)),
+    "arccos(cos x·cos y/2)": lambda m, x, y: m.arccos(m.cos(x) * m.cos(y) / 2),
+    "arccos(1 − x²)": lambda m, x, y: m.arccos(1 - x * x) + 0 * y,
+    "arcosh(cosh x·cosh y)": lambda m, x, y: m.arccosh(m.cosh(x) * m.cosh(y)),
+}
+
+
+class Exactly:
+    """mpmath by NumPy's names."""
+
+    arccos, arccosh = staticmethod(mp.acos), staticmethod(mp.acosh)
+
+    def __getattr__(self, name):
+        return getattr(mp, name)
+
+
+@pytest.mark.parametrize("name", NEAR_ONE)
+def test_products_of_several_functions_near_one_leave_what_each_leaves(name):
+    """f(x, y), and its slopes, with `precise=False`: near (0, 0), where all is 1, and far away."""
+    f = NEAR_ONE[name]
+    plain = lambda x, y: f(np, x, y)
+    value, slopes = rg.stabilize(plain, precise=False), rg.grad(plain, (0, 1), precise=False)
+    for x, y in [(0.3, 0.2), (1e-5, 3e-9), (-2e-9, 1e-4), (1.2, 20.0), (-0.7, 4.0), (1e-8, 1.0)]:
+        if "arccos(1" in name and abs(x) > 1.4:
+            continue
+        with mp.workdps(120):
+            h, m = mp.mpf(1e-50), Exactly()
+            a, b = mp.mpf(x), mp.mpf(y)
+            true = (
+                f(m, a, b),
+                (f(m, a + h, b) - f(m, a - h, b)) / (2 * h),
+                (f(m, a, b + h) - f(m, a, b - h)) / (2 * h),
+            )
+        if any(isinstance(t, mp.mpc) for t in true):
+            continue
+        np.testing.assert_allclose(value(x, y), float(true[0]), rtol=1e-13)
+        np.testing.assert_allclose(slopes(x, y), list(map(float, true[1:])), rtol=1e-12, atol=1e-290)

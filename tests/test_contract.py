@@ -39,6 +39,8 @@ KINDS: dict[str, Any] = {
     "cancels": str,
     "word": str,
     "complement": (Callable, type(None)),
+    "alone": bool,
+    "from_one": (Callable, type(None)),
     "reflected": (Callable, type(None)),
     "one_part": (Callable, type(None)),
     "in_entries": (Callable, type(None)),

@@ -1086,3 +1086,16 @@ def test_a_result_is_watched_beside_one_that_is_not_asked_for_and_may_raise() ->
     assert slope == pytest.approx(true, rel=1e-14)
     with pytest.raises(np.linalg.LinAlgError):
         rg.stabilize(lambda *args: f(*args)[0])(1.0, 1.0, 1.0)
+
+
+def test_counts_of_masks_divide_what_is_known_twice_as_well() -> None:
+    """q − s²/c of groups, c = Σ mask, on x + 2²⁷: counts are given, as arguments are."""
+    group, x = np.array([0, 0, 1, 1, 1]), np.array([0.5, 0.75, 2.0, 1.25, 0.5])
+
+    def within(x: Any) -> Any:
+        m = (group[None, :] == np.arange(2)[:, None]) * 1.0
+        c, s = m.sum(axis=1), m @ x
+        return (m @ (x * x) - s * s / c) / (c - 1)
+
+    found = rg.stabilize(within)(x + 2.0**27)
+    np.testing.assert_allclose(found, [np.var(x[:2], ddof=1), np.var(x[2:], ddof=1)], rtol=1e-15)

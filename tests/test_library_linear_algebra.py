@@ -95,6 +95,14 @@ def test_the_trace_of_a_product_needs_no_product():
     np.testing.assert_array_equal(rg.grad(f)(A), B.T)
 
 
+def test_a_diagonal_stands_beside_the_other_entries_of_a_product():
+    """d/da mean(log Σ e^s − diag s), s = a·bᵀ, of pairs that are nearly sure: what softmax(s) lacks of one is e⁻⁴⁰."""
+    contrast = lambda a, b: np.mean(np.log(np.sum(np.exp(a @ b.T), axis=1)) - np.diag(a @ b.T))
+    a, q = np.sqrt(40) * np.eye(3), np.exp(-40) / (1 + 2 * np.exp(-40))
+    slope = rg.grad(contrast, precise=False)(a, a)
+    np.testing.assert_allclose(slope, q * np.sqrt(40) * (1 / 3 - np.eye(3)), rtol=1e-14)
+
+
 def test_a_diagonal_of_what_is_repeated_along_an_axis_is_one_of_a_matrix():
     """np.corrcoef of two equal vectors, whose covariances are those of one that is repeated, over a count."""
     x = np.array([1.0, 2.0, 4.0])

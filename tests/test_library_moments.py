@@ -219,3 +219,48 @@ def test_half_a_perimeter_less_a_side_keeps_its_digits():
     third = rg.stabilize(lambda x: S(x) / 2 - 0.3)
     x = np.array([0.1, 0.2, np.nextafter(0.3, 0)])
     assert third(x) == float(sum(map(Fraction, x)) / 2 - Fraction(0.3))
+
+
+ABOUT_MEANS = {
+    "fourth": (
+        lambda x, y: (
+            (x**4).mean()
+            - 4 * x.mean() * (x**3).mean()
+            + 6 * x.mean() ** 2 * (x**2).mean()
+            - 3 * x.mean() ** 4
+        ),
+        lambda x, y: (x**4).mean(),
+    ),
+    "third, of sums": (
+        lambda x, y: (x**3).sum() - 3 * x.sum() * (x**2).sum() / 9 + 2 * x.sum() ** 3 / 81,
+        lambda x, y: (x**3).sum(),
+    ),
+    "of two": (
+        lambda x, y: (
+            (x * x * y).mean()
+            - y.mean() * (x * x).mean()
+            - 2 * x.mean() * (x * y).mean()
+            + 2 * x.mean() ** 2 * y.mean()
+        ),
+        lambda x, y: (x * x * y).mean(),
+    ),
+    "beside others": (
+        lambda x, y: 1 + y.sum() + (x**2).mean() * y[0] - x.mean() ** 2 * y[0],
+        lambda x, y: 1 + (9e4 + y.sum()) + (x**2).mean() * (1e4 + y[0]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ABOUT_MEANS)
+def test_polynomials_of_sums_that_a_shift_does_not_change_are_of_data_about_their_means(name):
+    """f(x + 2¹⁷, y + 10⁴), whose power sums agree in all of their digits; not where one coefficient is another."""
+    written, about = ABOUT_MEANS[name]
+    rng = np.random.default_rng(4)
+    x, y = rng.integers(-512, 512, (2, 9)) / 1024
+    x, y = x - np.append(np.zeros(8), x.sum()), y - np.append(np.zeros(8), y.sum())
+    found = rg.stabilize(written, precise=False)(x + 2.0**17, y + 1e4)
+    np.testing.assert_allclose(found, about(x, y), rtol=1e-12)
+    wrong = lambda x, y: (
+        written(x, y) + x.mean() ** 4 + x.mean() ** 2 * y.mean() + x.mean() ** 3 + x.mean() ** 2
+    )
+    np.testing.assert_allclose(rg.stabilize(wrong, precise=False)(x + 1, y), wrong(x + 1, y), rtol=1e-13)

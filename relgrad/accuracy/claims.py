@@ -463,6 +463,11 @@ def _complement(a: Application, rng: np.random.Generator) -> Sides:
         yield 1 - a.op(*a.arrays), a.op.complement(*a.arrays)
 
 
+def _from_one(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.from_one is not None:
+        yield a.op(*a.arrays), a.op.from_one(*[1 - x for x in a.arrays])
+
+
 def _reflected(a: Application, rng: np.random.Generator) -> Sides:
     if a.op.reflected is not None:
         less = [1 - np.asarray(x) if np.asarray(x).dtype.kind == "f" else x for x in a.arrays]
@@ -487,6 +492,7 @@ LAWS: dict[str, Callable[[Application, np.random.Generator], Sides]] = {
     "a selection of entries": _selects,
     "odd or even": _parity,
     "left of one by its complement": _complement,
+    "a function of the distance from one": _from_one,
     "left of one by its reflection": _reflected,
     "the same in entries": _in_entries,
 }

@@ -15,7 +15,7 @@ Nothing is folded: what depends on constants only is computed in doubled arithme
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -31,10 +31,11 @@ from relgrad.compile.source import Source
 from relgrad.kernels.doubled.named import is_decimal
 from relgrad.kernels.doubled.precise import Again, Wider, mending
 from relgrad.leaf import Input
-from relgrad.op import Constant, Op, as_term, constant, is_float
+from relgrad.op import Constant, Op, as_term, constant, is_constant, is_float
 from relgrad.ops.arithmetic import add, multiply, negative, sign, subtract
 from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal
+from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.syntax import slots
 from relgrad.term import Term, rebuild, remade, substitute, subterms, term
@@ -78,9 +79,16 @@ class Literal(Op):
 
     @classmethod
     def of(cls, kernel: str, t: Term) -> Term:
-        """rounded, 0.33333334 → rounded(0.3333333432674408): a constant with its word, and all digits of a float64."""
-        value = t.op.value
-        return term(cls(kernel, value.dtype), constant(value.astype(np.float64)))
+        """rounded, 0.33333334 → rounded(0.3333333432674408): a float with its word, and all digits of a float64."""
+        wide = np.dtype(np.float64)
+        x = (
+            constant(t.op.value, wide)
+            if is_constant(t)
+            else t
+            if t.type.dtype == wide
+            else term(Cast(wide), t)
+        )
+        return term(cls(kernel, t.type.dtype), x)
 
     @property
     def name(self) -> str:
@@ -108,15 +116,20 @@ def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] 
     if ruled:
         user = substitute(user, {t: _defined(t) for t in subterms(*user) if t.op is sign})
 
+    lifted = set[Term]()
+
     def told(old: Term, rands: tuple[Any, ...]) -> Any:
         """A constant that a rule has brought is rounded;    sign(x) of a rule → x/|x|, which is open at 0."""
         if type(old.op) is not Literal:
-            alone = all(type(x.op) is Constant for x in rands)
-            rands = tuple([_told(x, alone) if is_float(x) else x for x in rands])
+            alone = lifted.isdisjoint(rands)
+            rands = tuple([_told(x, alone and not _is_exact(old)) if is_float(x) else x for x in rands])
         if ruled and old.op is sign:
             x = Tracer(rands[0])
             return as_term(x / np.abs(x))
-        return remade(old, rands)
+        new = remade(old, rands)
+        if _is_lifted(new, lifted):
+            lifted.add(new)
+        return new
 
     return rebuild(expand(user), told)
 
@@ -128,8 +141,31 @@ def _defined(t: Term) -> Term:
 
 
 def _told(x: Term, alone: bool) -> Term:
-    """2/√π → rounded(2/√π), beside other terms;    0.5 → given(0.5), among constants alone."""
-    return Literal.of("rounded", x) if _is_long(x) else Literal.of("given", x) if alone else x
+    """2/√π → rounded(2/√π), beside other terms;    0.5, Σ mask → given(0.5), given(Σ mask), among such alone."""
+    return Literal.of("given", x) if alone else Literal.of("rounded", x) if _is_long(x) else x
+
+
+def _is_lifted(t: Term, lifted: Set[Term]) -> bool:
+    """Whether a twin makes doubled numbers of a term: arguments, given(0.1), and what holds such."""
+    return _has_floats(t) and (type(t.op) in (Input, Literal) or not lifted.isdisjoint(t.rands))
+
+
+def _has_floats(t: Term) -> bool:
+    return any(isinstance(x, ArrayType) and x.dtype.kind == "f" for x in _arrays(t))
+
+
+def _arrays(t: Term) -> tuple[Any, ...]:
+    """The types of a term's arrays, of which some ops have several."""
+    return t.type.outputs if isinstance(t.type, TupleType) else (t.type,)
+
+
+def _is_exact(t: Term) -> bool:
+    """Whether floats that come of whole numbers and of masks are such again: 2·[x > 0], Σ [x > 0]: yes; n/3: no."""
+    return (
+        type(t.op) in (Cast, Sum, Constant)
+        or t.op in (where, add, subtract, multiply, negative)
+        or t.op.laws.selects
+    )
 
 
 def _word(x: Any, numbers: frozenset[float] | None = None) -> str:
@@ -284,19 +320,16 @@ def _fits(roots: Sequence[Term]) -> bool:
     """
     lifted = set[Term]()
     for t in subterms(*roots):
-        kinds: tuple[Any, ...] = t.type.outputs if isinstance(t.type, TupleType) else (t.type,)
-        if not all(isinstance(x, ArrayType) and x.dtype.kind != "c" and x.dtype.itemsize <= 8 for x in kinds):
+        if not all(
+            isinstance(x, ArrayType) and x.dtype.kind != "c" and x.dtype.itemsize <= 8 for x in _arrays(t)
+        ):
             return False
         if t.rands and t.op.source(t, slots(len(t.rands))) is None:
             return False
-        if all(x.dtype.kind != "f" for x in kinds) or type(t.op) is Constant:
-            continue
-        if type(t.op) in (Input, Literal) or any(x in lifted for x in t.rands):
+        if _is_lifted(t, lifted):
             lifted.add(t)
-        elif not (
-            t.op in (where, add, subtract, multiply, negative) or type(t.op) is Cast or t.op.laws.selects
-        ):
-            return False  # sums and products of whole numbers, and of masks, are exact in floats
+        elif _has_floats(t) and not _is_exact(t):
+            return False  # of whole numbers, where they are rounded
     return True
 
 

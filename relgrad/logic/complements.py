@@ -3,6 +3,7 @@
 1 − σ(x)·(1 − y)     σ(−x) + σ(x)·y         (1 − p) − (1 − p)·q     (1 − p)·(1 − q)
 1 − max(σ(x), c)     min(σ(−x), 1 − c)      σ(x) − y                (1 − y)·σ(x) − y·σ(−x)
 1 − Π (1 − xᵢ)       −prod1pm1(−x)          1 − Π (1 − xᵢ)ⁿ         −prod1pm1(power1pm1(−x, n))
+1 − eˣ·cos y         versin y − cos y·(eˣ − 1)                      cosh x − cos y          2·sinh²(x/2) + versin y
 """
 
 from __future__ import annotations
@@ -19,17 +20,20 @@ from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.conditions import maybe_one
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of, rebuilt
-from relgrad.logic.simplify import factored_sum
+from relgrad.logic.simplify import factored_sum, meant_sum
 from relgrad.logic.view import SHARED, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import absolute, fabs, negative, power, subtract
+from relgrad.ops.arithmetic import absolute, fabs, multiply, negative, power, subtract
 from relgrad.ops.differences import power1pm1
+from relgrad.ops.increments import Telescope
 from relgrad.ops.moments import Prod1pm1
 from relgrad.ops.order import Places
 from relgrad.ops.reduction import Prod
 from relgrad.ops.selection import where
 from relgrad.term import Term, is_term, kept
 from relgrad.trace.tracer import Tracer
+
+ONE = ProductView(1, {})
 
 
 def complement_of(t: Term) -> Term | None:
@@ -139,24 +143,64 @@ def complemented_sum(t: Term) -> Any:
             shares = {b: e for b, e in taken.factors.items() if is_term(b) and complement_of(b) is not None}
             outside = multiplied((ProductView(1, taken.factors), 1), (ProductView(1, shares), -1))
             c = -k * taken.coefficient
-            if not shares:
+            if not shares or (taken.factors == shares and _is_left_to_rows(view, shares)):
                 continue
             if view.constant == c:
-                one, found, before = SumView(c, {}), _complements(taken), ProductView(1, {})
+                one, rest = SumView(c, {}), _left_of_product(ProductView(1, taken.factors), dtype)
             elif outside.factors and view.terms.get(whole_ := build_product(outside, dtype), 0) == c:
-                one, found, before = SumView(0, {whole_: c}), _complements(ProductView(1, shares)), outside
+                one, rest = SumView(0, {whole_: c}), _left_of_product(ProductView(1, shares), dtype, outside)
             else:
                 continue
-            if found is None:
-                continue
-            new = added((view, 1), (SumView(0, {part: k}), -1), (one, -1))
-            for factor, left in found:
-                new = added(
-                    (new, 1), (summand(multiplied((before, 1), (product_of(left), 1)), None, dtype), c)
-                )
-                before = multiplied((before, 1), (product_of(factor), 1))
-            return fit(rebuilt(new, t), t)
+            if rest is not None:
+                new = added((view, 1), (SumView(0, {part: k}), -1), (one, -1), (rest, c))
+                return fit(rebuilt(new, t), t)
     return None
+
+
+def _is_left_to_rows(view: SumView, shares: dict[Term, Any]) -> bool:
+    """1 − cos(x) → True: whether a sum is of 1 and of a function alone, of which it is rows that say what it leaves."""
+    ((base, e), *others) = shares.items()
+    return len(view.terms) == 1 and not others and e == 1 and not base.op.alone
+
+
+def _left_of_product(product: ProductView, dtype: Any, outside: ProductView = ONE) -> SumView | None:
+    """p·q → (1 − p) + p·(1 − q), what a product leaves of one, times what stands outside of it; or None.
+
+    As a telescope, whose slopes are those of p·q, unless the parts are those of shares, and of one factor more.
+    """
+    found = _complements(product) if product.coefficient == 1 else None
+    if found is None:
+        return None
+    shares = [range_of(b).low >= 0 and range_of(b).high <= 1 for b, _ in found]
+    bare = all(b in product.factors for b, _ in found)
+    plain = len(found) == 1 or (bare and any(shares) and shares.count(False) < 2)
+    before, parts = outside if plain else ONE, list[SumView]()
+    for factor, left in found:
+        parts.append(summand(multiplied((before, 1), (product_of(left), 1)), None, dtype))
+        before = multiplied((before, 1), (product_of(factor), 1))
+    if plain:
+        return added(*[(part, 1) for part in parts])
+    one = constant(1.0, dtype)
+    rest = Telescope(len(parts)).make_node(
+        one, build_product(product, dtype), one, *[build_sum(x, dtype) for x in parts]
+    )
+    return summand(multiplied((outside, 1), (product_of(rest), 1)), None, dtype)
+
+
+def from_one(t: Term) -> Any:
+    """arccos(cos x·cos y) → 2·arctan2(√d, √(2 − d)), d = 1 − cos x·cos y: a function that multiplies the error of what
+    is near one, of what that leaves of one; or None.
+
+    So of 1 − d as it stands.
+    """
+    if t.op.from_one is None:
+        return None
+    (x,) = t.rands
+    view, left = sum_of(x), subtract(1.0, x)
+    if view.constant != 1 or not view.terms:
+        single = not view.constant and len(view.terms) == 1
+        left = (meant_sum(left) or complemented_sum(left)) if single else None
+    return None if left is None else fit(as_term(t.op.from_one(Tracer(left))), t)
 
 
 def labelled_sum(t: Term) -> Any:
@@ -198,17 +242,43 @@ def _complements(product: ProductView) -> list[tuple[Term, Term]] | None:
     """erf(x) → [(erf(x), erfc(x))], where erfc = 1 − erf:
     the factors of a product with what each leaves of one; or None.
 
-    Shares of a whole first, one other at most.
+    Shares of a whole first, which are no larger than it.
     """
-    shares: list[tuple[Term, Term]] = []
-    others: list[tuple[Term, Term]] = []
+    found: list[tuple[Term, Term]] = []
     for base, e in product.factors.items():
-        if not is_term(base) or not base.ground or e < 1 or e > SHARED or e != int(e):
+        if not is_term(base) or not base.ground or (powers := _powers(base, e)) is None:
             return None
-        if (left := _left(base)) is None:
-            return None
-        among = range_of(base)
-        (shares if among.low >= 0 and among.high <= 1 else others).extend([(base, left)] * int(e))
-    found = [*shares, *others]
-    known = any(is_term(b) and complement_of(b) is not None for b in product.factors)
-    return found if known and len(others) < 2 and (shares or len(found) == 1) else None
+        found += powers
+    return sorted(found, key=lambda pair: range_of(pair[0]).low < -1 or range_of(pair[0]).high > 1)
+
+
+def _powers(base: Term, e: Any) -> list[tuple[Term, Term]] | None:
+    """x² → [(x, 1 − x), (x, 1 − x)];    1/x → [(1/x, −(1 − x)/x)];    √x → [(√x, −power1pm1(−(1 − x), ½))]
+
+    The factors that a power is taken for, with what each leaves of one; or None.
+    """
+    if e > SHARED or (left := _left(base)) is None:
+        return None
+    if e > 0 and e == int(e):
+        return [(base, left)] * int(e)
+    power_ = build_product(ProductView(1, {base: e}), base.type.dtype)
+    if e == -1:
+        return [(power_, negative(multiply(left, power_)))]
+    return [(power_, negative(power1pm1(negative(left), float(e))))] if range_of(base).positive else None
+
+
+def apart_sum(t: Term) -> Any:
+    """cosh(x) − cos(y) = (cosh(x) − 1) + (1 − cos(y)): a difference of what is at least one and at most one, in which
+    nothing cancels; or None.
+    """
+    view, dtype = sum_of(t), dtype_of(t)
+    if not 1 < len(view.terms) <= SHARED:
+        return None
+    for (p, k), (q, n) in permutations(view.terms.items(), 2):
+        if k != -n or range_of(p).low < 1 or range_of(q).high > 1:
+            continue
+        above, below = [_left_of_product(product_of(x), dtype) for x in (p, q)]
+        if above is not None and below is not None:
+            taken = SumView(0, {p: k, q: n})
+            return fit(rebuilt(added((view, 1), (taken, -1), (below, k), (above, n)), t), t)
+    return None

@@ -197,7 +197,7 @@ def _amounts(view: SumView) -> dict[Any, Number]:
 
 
 def _amounts_in(parts: Iterable[Any], t: Any) -> dict[Any, dict[Any, Number]]:
-    """{a, b}, (a + c) + 2·b → {a + c: {a: 1}, (a + c) + 2·b: {a: 1, b: 2}}: how much of some parts sums inside t have."""
+    """{a, b}, (a + c) + 2·b → {a + c: {a: 1}, (a + c) + 2·b: {a: 1, b: 2}}: how much sums inside t have of some parts."""
     found: dict[Any, dict[Any, Number]] = {}
     stack = [t]
     while stack:

@@ -22,7 +22,7 @@ from relgrad.ops.families import erfcx, exprel_n
 from relgrad.ops.increments import difference_of, known_difference
 from relgrad.ops.selection import minimum, where
 from relgrad.ops.special import erf, erfc, log_ndtr, ndtr
-from relgrad.ops.stable import expit, softplus, xdivy, xlog1py, xlogy
+from relgrad.ops.stable import expit, log_expit, softplus, xdivy, xlog1py, xlogy
 from relgrad.ops.trigonometric import arctan, cos, sin, tan
 from relgrad.term import Term
 from relgrad.types import POSITIVE, REAL, Interval
@@ -147,6 +147,17 @@ tan_difference = known_difference(kernels.tan_difference, tan)
 arctan_difference = known_difference(kernels.arctan_difference, arctan)
 tanh_difference = known_difference(kernels.tanh_difference, tanh)
 expit_difference = known_difference(kernels.expit_difference, expit)
+expit_difference.in_log_domain = lambda node: _between_logistics(*node.rands)
+
+
+def _between_logistics(x: Any, y: Any, d: Any) -> tuple[Any, Any]:
+    """Return σ(x) − σ(y) as (1 − e^(y − x))·e^(log σ(x) + log σ(−y)), or with x and y exchanged for y > x."""
+    weight, _ = _larger(x, y, d)
+    up = greater_equal(d, 0.0)
+    above, below = where(up, x, y), where(up, y, x)
+    return weight, add(log_expit(above), log_expit(negative(below)))
+
+
 softplus_difference = known_difference(kernels.softplus_difference, softplus)
 
 

@@ -41,6 +41,7 @@ exp = elementwise(
     elementary=True,
     word="exponential",
     complement=lambda x: -expm1(x),
+    alone=False,
 )
 exp2 = elementwise(
     np.exp2,
@@ -192,6 +193,7 @@ cosh = elementwise(
     tolerant=True,
     elementary=True,
     word="hyperbolic_cosine",
+    complement=lambda x: -2.0 * np.square(np.sinh(x / 2)),
 )
 # 1/cosh², where 1 − tanh² would cancel and cosh overflow, here and in what derives from it.
 sech_squared = Elementwise(
@@ -243,6 +245,7 @@ arccosh = elementwise(
     cancels="zeros",
     rough=(0,),
     unbounded=lambda far, x: np.log(x + np.sqrt(x * x - 1.0)),
+    from_one=lambda x: 2.0 * np.arcsinh(np.sqrt(-x / 2.0)),
 )
 arctanh = elementwise(
     np.arctanh,

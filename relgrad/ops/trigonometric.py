@@ -12,7 +12,7 @@ from relgrad.implementations import implements
 from relgrad.ops.arithmetic import inverse_radius, one_minus_square
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.intervals import decreasing, increasing
-from relgrad.ops.remainders import coversin
+from relgrad.ops.remainders import coversin, versin
 from relgrad.types import Interval
 
 # The floats next above π and π/2, which are not floats themselves.
@@ -39,6 +39,8 @@ cos = elementwise(
     tolerant=True,
     word="cosine",
     cancels="turns",
+    complement=versin,
+    alone=False,
 )
 tan = elementwise(
     np.tan,
@@ -65,6 +67,7 @@ arccos = elementwise(
     ball=lambda x: x.acos(),
     outside=lambda x: np.logical_or(x < -1, x > 1),
     margin=lambda x: 1.0 - np.abs(x),
+    from_one=lambda x: 2.0 * np.arctan2(np.sqrt(x), np.sqrt(2.0 - x)),
 )
 arctan = elementwise(
     np.arctan,

@@ -18,10 +18,11 @@ from relgrad.calculus.lengths import length_taken_out, shows_length, turned_by_l
 from relgrad.calculus.remainder import remaindered
 from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
-from relgrad.logic.complements import complemented_sum, labelled_sum, shared_complement
+from relgrad.logic.complements import apart_sum, complemented_sum, from_one, labelled_sum, shared_complement
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
+from relgrad.logic.moments import about_means
 from relgrad.logic.rewrite import Wide, rewrites
 from relgrad.logic.simplify import (
     averaged_sum,
@@ -153,6 +154,8 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
     if t.op.elementwise and len(t.rands) == 1:
         yield from _logarithm(t, v, m, library, note)
     yield UNDONE.goal(t, v, m, note)
+    if t.op.from_one is not None:
+        yield FROM_ONE.goal(t, v, m, note)
     if t.op is log:
         yield LOG_INCREMENT.goal(t, v, m, note)
     if not theories:
@@ -184,7 +187,7 @@ def may_relate(t: Term, library: Library, within: int) -> bool:
 def is_asked(op: Any) -> bool:
     """Whether laws look at an op however it is read: a choice, a logarithm, a matrix product, a direction."""
     of_log = op.elementwise and op.arity == 1 and _may_be_logarithm(op)
-    return op is where or of_log or type(op) is MatMul or turns(op)
+    return op is where or op.from_one is not None or of_log or type(op) is MatMul or turns(op)
 
 
 def lengths(t: Term, v: Any, m: Any, note: Note) -> Iterator[Goal]:
@@ -376,6 +379,7 @@ AFTER = (
         "what a product of shares leaves of one is what each of them leaves",
         SUM,
     ),
+    Law("apart", apart_sum, "what is above one and below one is compared with it", SUM),
     Law("residual", labelled_sum, "what a share lacks of a label is what it lacks of one, or all of it", SUM),
     Law("divide_sum", divided_sum, _DIVIDED, SUM),
     Law("factor_square", factored_square, "a number is taken from a square", SUM),
@@ -396,9 +400,13 @@ AFTER = (
 )
 LOG_INCREMENT = Law("log_increment", log_incremented, "the log of one program at two near points")
 COMPLEMENT_IN_LOG = Law("complement", log_of_complement, "a logarithm is of what is left of one")
+FROM_ONE = Law(
+    "from_one", from_one, "errors of what is near one are multiplied, those of its distance are not"
+)
 BEFORE = (
     Law("read_square", perfect_square, "a quadratic form is a sum of squares of differences", SUM),
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
+    Law("centre", about_means, "a shift of the data changes nothing", SUM),
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),
 )
 """What is done before a row is looked for, and what after."""

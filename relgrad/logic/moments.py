@@ -1,0 +1,156 @@
+"""Polynomials of sums of powers that a shift of the data does not change, of data about their means.
+
+Σx² − (Σx)²/n                                   Σ (x − m)²
+Σx⁴ − 4·Σx·Σx³/n + 6·(Σx)²·Σx²/n² − 3·(Σx)⁴/n³   Σ (x − m)⁴
+
+Where x is moved by c, Sₖ = Σ xᵏ becomes Σ (x + c)ᵏ, and dSₖ/dc = k·Sₖ₋₁ with S₀ = n. A polynomial whose derivative
+by c is zero for all S is the same at x − m, where S₁ = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from quicktions import Fraction
+
+from relgrad.logic.build import build_product, fitted
+from relgrad.logic.group import ProductView, SumView, added, multiplied
+from relgrad.logic.parts import dtype_of, rebuilt
+from relgrad.logic.view import SHARED, product_of, sum_of, summand
+from relgrad.op import as_term
+from relgrad.ops.moments import centred
+from relgrad.ops.reduction import Sum
+from relgrad.term import Term, is_term
+from relgrad.trace.tracer import Tracer
+
+HIGHEST = 8
+"""Powers of data up to this are looked at."""
+Moment = tuple[int, ...]
+"""(2, 1) of Σ x²·y: the powers of the data in a sum."""
+Monomial = tuple[tuple[Moment, int], ...]
+"""(((1, 0), 2), ((0, 2), 1)) of (Σ x)²·Σ y²: moments with their exponents, in order."""
+
+
+class Sums(NamedTuple):
+    """What sums of powers run over: their op, with its axes, the data, what stands beside their products, and the
+    degrees of these in the data: a derivative takes each to another.
+    """
+
+    op: Sum
+    data: tuple[Term, ...]
+    beside: frozenset[Any]
+    degrees: tuple[int, ...]
+
+
+def about_means(t: Term) -> Term | None:
+    """Σ x² − (Σ x)²/n → Σ (x − m)²: a polynomial of sums that a shift of the data does not change, about their means;
+    or None.
+    """
+    view = sum_of(t)
+    if not 1 < len(view.terms) <= SHARED or not all(map(_holds_sums, view.terms)):
+        return None
+    for sums, found in _polynomials(view):
+        polynomial = {monomial: k for monomial, (k, _) in found.items()}
+        count = _count(sums)
+        if (
+            len(found) < 2
+            or count is None
+            or any(_slope(polynomial, i, count) for i in range(len(sums.data)))
+        ):
+            continue
+        taken = SumView(0, {part: view.terms[part] for _, part in found.values()})
+        moved = [as_term(centred(Tracer(x), axis=sums.op.axes)) for x in sums.data]
+        beside, new = ProductView(1, dict(sums.beside)), [(view, 1), (taken, -1)]
+        for monomial, k in polynomial.items():
+            if all(sum(moment) > 1 for moment, _ in monomial):
+                factors = [(ProductView(1, {_about(sums.op, moved, m): 1}), e) for m, e in monomial]
+                new.append((summand(multiplied((beside, 1), *factors), None, dtype_of(t)), k))
+        return fitted(rebuilt(added(*new), t), t)
+    return None
+
+
+def _holds_sums(part: Any) -> bool:
+    return any(is_term(b) and type(b.op) is Sum for b in product_of(part).factors)
+
+
+def _polynomials(view: SumView) -> Iterator[tuple[Sums, dict[Monomial, tuple[Any, Any]]]]:
+    """Σ x²·w/n − (Σ x)²·w/n² → (Σ, (x,), {w}), {S₂: (1/n, …), S₁²: (−1/n², …)}: by what they are of, summands as
+    monomials with their coefficients, and as they stand; of one datum, or of two.
+    """
+    readings = [(part, k, product_of(part)) for part, k in view.terms.items()]
+    data: dict[tuple[Any, Term], None] = dict.fromkeys(
+        (b.op, x) for _, _, product in readings for b in product.factors for x in _powers(b) or ()
+    )
+    for (op, x), (other, y) in ((u, v) for i, u in enumerate(data) for v in list(data)[i:]):
+        if op != other or x.type.shape != y.type.shape:
+            continue
+        known = (x,) if x is y else (x, y)
+        found: dict[Sums, dict[Monomial, tuple[Any, Any]]] = {}
+        for part, k, product in readings:
+            moments: dict[Moment, int] = {}
+            beside: dict[Any, Any] = {}
+            for base, e in product.factors.items():
+                powers = _powers(base) if is_term(base) and base.op == op and e == int(e) and e > 0 else None
+                if powers and powers.keys() <= set(known):
+                    moment = tuple([powers.get(z, 0) for z in known])
+                    moments[moment] = moments.get(moment, 0) + int(e)
+                else:
+                    beside[base] = e
+            if moments:
+                degrees = [sum(m[i] * e for m, e in moments.items()) for i in range(len(known))]
+                sums = Sums(op, known, frozenset(beside.items()), tuple(degrees))
+                found.setdefault(sums, {})[_ordered(moments)] = (
+                    Fraction(k) * Fraction(product.coefficient),
+                    part,
+                )
+        yield from found.items()
+
+
+def _powers(base: Any) -> dict[Term, int] | None:
+    """Σ x²·y → {x: 2, y: 1}: the powers that a sum is of; or None."""
+    if not is_term(base) or type(base.op) is not Sum:
+        return None
+    body = product_of(base.rands[0])
+    whole = all(is_term(x) and e == int(e) and 0 < e <= HIGHEST for x, e in body.factors.items())
+    if body.coefficient != 1 or not whole or not 1 <= len(body.factors) <= 2:
+        return None
+    shapes = {x.type.shape for x in body.factors} | {base.rands[0].type.shape}
+    return {x: int(e) for x, e in body.factors.items()} if len(shapes) == 1 else None
+
+
+def _count(sums: Sums) -> int | None:
+    """Σ over axes of extents 3 and 4 → 12; None where they are unknown."""
+    extents = [sums.data[0].type.shape[a] for a in sums.op.axes]
+    return None if None in extents else int(np.prod(extents))
+
+
+def _ordered(moments: Mapping[Moment, int]) -> Monomial:
+    return tuple(sorted((m, e) for m, e in moments.items() if e))
+
+
+def _slope(polynomial: Mapping[Monomial, Fraction], i: int, count: int) -> dict[Monomial, Fraction]:
+    """S₂ − S₁²/n → 2·S₁ − 2·S₁·n/n = 0: the derivative by a shift of the datum i, dSₖ = k·Sₖ₋₁, without zeros."""
+    total: dict[Monomial, Fraction] = {}
+    for monomial, coefficient in polynomial.items():
+        for moment, e in monomial:
+            if not moment[i]:
+                continue
+            lower = tuple([k - (j == i) for j, k in enumerate(moment)])
+            rest = dict(monomial)
+            rest[moment] -= 1
+            c = coefficient * e * moment[i]
+            if any(lower):
+                rest[lower] = rest.get(lower, 0) + 1
+            else:
+                c *= count
+            key = _ordered(rest)
+            total[key] = total.get(key, Fraction(0)) + c
+    return {key: c for key, c in total.items() if c}
+
+
+def _about(op: Sum, moved: list[Term], moment: Moment) -> Term:
+    """(2, 1) → Σ (x − x̄)²·(y − ȳ)"""
+    powers = ProductView(1, {x: k for x, k in zip(moved, moment, strict=True) if k})
+    return op.make_node(build_product(powers, moved[0].type.dtype))
