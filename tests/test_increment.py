@@ -716,3 +716,14 @@ def test_the_slope_of_what_saturates(t):
     """(1 − e^(−k·t))/k has the slope e^(−k·t) in t, of which (1 − e^−x)/x and its slope are the parts."""
     slope = rg.grad(lambda t, k: (1 - np.exp(-k * t)) / k, precise=False)
     assert slope(t, 0.3) == pytest.approx(np.exp(-0.3 * t), rel=1e-13)
+
+
+def test_the_difference_of_two_data_is_one_already():
+    """y − (a + b) has nothing to gain from y − a, nor has y[1:] − y[:-1]."""
+    for f, args in (
+        (lambda y, a, b: np.exp(y - (a + b)), (1.0, 2.0, 3.0)),
+        (lambda y: y[1:] - y[:-1], (np.arange(4.0),)),
+    ):
+        stable = rg.stabilize(f)
+        stable(*args)
+        assert not stable.programs[0].derivation.steps

@@ -618,6 +618,14 @@ def test_a_branch_point_stays():
     )
 
 
+@pytest.mark.parametrize("g", [np.sqrt, lambda y: y**1.5, lambda y: np.sqrt(y) * y])
+def test_a_side_without_values_says_nothing_of_the_line(g):
+    """where(√y > 0, x, √y) at y = 0: the branch there is not that of y > 0, and there are no others."""
+    f = rg.stabilize(lambda x, y: np.where(g(y) > 0, x, g(y)))
+    x, y = np.array([0.3, 0.4, 0.5]), np.array([0.0, 2.0, 1e-12])
+    np.testing.assert_array_equal(f(x, y), [0.0, 0.4, 0.5])
+
+
 @pytest.mark.parametrize("x", [1e4, 1e8, 1e16, 1e100])
 def test_logarithms_of_the_distance_cancel(x):
     """log(x² + 1) − 2·log x is −2λ + log(1 + t²) + 2λ, for x = 1/t and λ = log t."""

@@ -276,6 +276,28 @@ def test_twice_the_rounds_are_twice_the_steps(make: Callable[[int], Callable[...
     assert many - some < 2.6 * max(some - few, few)
 
 
+def test_sums_of_a_recurrence_keep_their_beginnings():
+    """m ⟵ m + k·(y − m), and so is its covariance: each sum holds the one before, also where parts of both change."""
+
+    def filtered(q: Any, r: Any, y: Any) -> Any:
+        m = n = b = total = 0.0
+        a = c = 1.0
+        for i in range(20):
+            m, a, b, c = m + n, a + 2 * b + c + q, b + c, c + q
+            s, e = a + r, y[i] - m
+            k, l = a / s, b / s
+            m, n, a, b, c = m + k * e, n + l * e, (1 - k) * a, (1 - k) * b, c - l * b
+            total = total - 0.5 * (np.log(2 * np.pi * s) + e * e / s)
+        return total
+
+    args = 0.1, 0.5, np.random.default_rng(0).normal(size=20)
+    f = rg.stabilize(filtered)
+    assert f(*args) == pytest.approx(filtered(*args), rel=1e-13)
+    derivation = f.programs[0].derivation
+    before, after = (len(reachable(*terms)) for terms in (derivation.before, derivation.after))
+    assert after < 1.2 * before
+
+
 def test_what_flows_through_matrices_is_computed_with_one_sign():
     """−A·S⁻¹(B − C) keeps its sign: A·S⁻¹(C − B) would be a second chain of the same, and the two drift apart."""
 

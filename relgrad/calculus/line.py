@@ -498,8 +498,8 @@ def _alike(
 ) -> tuple[bool, tuple[Any, Any]]:
     """F(0⁺), F(0⁻) → F where both agree within the error, else an error of ∞: what a line shows from all sides alike.
 
-    One side may lie outside of the domain if `one_will_do`. The flag tells whether every path decides otherwise on the
-    line.
+    One side may lie outside of the domain if `one_will_do`. The flag tells whether every path that is defined decides
+    otherwise on the line.
     """
     found: list[Looked] = []
     for side in ways:
@@ -516,7 +516,8 @@ def _alike(
         alike = np.abs(total - other) <= error
         alike |= ~np.isfinite(other) & one_will_do
         total, error = np.where(lone, other, total), np.where(lone, less, np.where(alike, error, np.inf))
-    return all(path.differs for path, _ in found), (total, error)
+    defined = [path for path, (values, _) in found if np.any(np.isfinite(values))]
+    return all(path.differs for path in defined), (total, error)
 
 
 def is_better(value: Any, error: Any, plain: Any) -> Any:

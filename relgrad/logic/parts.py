@@ -197,7 +197,7 @@ def _amounts(view: SumView) -> dict[Any, Number]:
 
 
 def _amounts_in(parts: Iterable[Any], t: Any) -> dict[Any, dict[Any, Number]]:
-    """{a, b}, (a + c) + 2·b → {a + c: {a: 1}, (a + c) + 2·b: {a: 1, b: 2}}: how much sums inside t have of some parts."""
+    """{a, b}, (a + c) + 2·b → {a + c: {a: 1}, (a + c) + 2·b: {a: 1, b: 2}}: of some parts, how much sums have."""
     found: dict[Any, dict[Any, Number]] = {}
     stack = [t]
     while stack:
@@ -217,9 +217,9 @@ def _amounts_in(parts: Iterable[Any], t: Any) -> dict[Any, dict[Any, Number]]:
 def _place_of(gone: dict[Any, Number], t: Any, found: dict[Any, dict[Any, Number]]) -> int | None:
     """{d: −1}, y − (a + d) → 1: which operand of a sum is a sum that has all that goes; None if no single one has."""
     for i, (rand, sign) in enumerate(zip(t.rands, t.op.as_sum, strict=True)) if gone and _is_sum(t) else ():
-        if _is_sum(rand) and rand.type.dtype == t.type.dtype:
-            if all(holds(found[rand].get(p, 0), k * sign) for p, k in gone.items()):
-                return i
+        inside = found[rand] if _is_sum(rand) and rand.type.dtype == t.type.dtype else {}
+        if all(holds(inside.get(p, 0), k * sign) for p, k in gone.items()):
+            return i
     return None
 
 
