@@ -285,8 +285,8 @@ def test_sums_of_a_recurrence_keep_their_beginnings():
         for i in range(20):
             m, a, b, c = m + n, a + 2 * b + c + q, b + c, c + q
             s, e = a + r, y[i] - m
-            k, l = a / s, b / s
-            m, n, a, b, c = m + k * e, n + l * e, (1 - k) * a, (1 - k) * b, c - l * b
+            k, h = a / s, b / s
+            m, n, a, b, c = m + k * e, n + h * e, (1 - k) * a, (1 - k) * b, c - h * b
             total = total - 0.5 * (np.log(2 * np.pi * s) + e * e / s)
         return total
 

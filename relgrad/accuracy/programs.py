@@ -359,6 +359,10 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "take_out_complement": lambda g, a, b, c, d: g.one_of(
         (1.0 - (b + (1.0 - b) * c), 2.0 - b - (2.0 - b) * a * c)
     ),
+    "apart": lambda g, a, b, c, d: np.cosh(a) - np.cos(b),
+    "centre": lambda g, a, b, c, d: (
+        np.sum(a * a, -1, keepdims=True) - np.sum(a, -1, keepdims=True) ** 2 / float(a.shape[-1])
+    ),
     "read_square": lambda g, a, b, c, d: a**2 - g.one_of((2.0, -2.0)) * a * b + b**2,
     "residual": lambda g, a, b, c, d: 2.0 * scipy.special.expit(a) - 2.0 * g.new(),
     "complement": lambda g, a, b, c, d: g.one_of(
