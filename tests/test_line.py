@@ -1250,3 +1250,29 @@ def test_a_slope_is_paid_for_before_it_is_computed(monkeypatch: pytest.MonkeyPat
         with bounded(budget), pytest.raises(NoSeries, match="too many steps"):
             path_of(lambda z: Slope(body, x)(z), X, 0.5, 1.0)
     assert seen
+
+
+def test_lines_of_many_entries_are_looked_for_with_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine entries meet in 210 ways by threes and fours: a soft alignment of two series, 20 cells of smooth minima."""
+
+    def aligned(a, b):
+        cost = np.full((len(a) + 1, len(b) + 1), 1e10)
+        cost[0, 0] = 0.0
+        for i in range(len(a)):
+            for j in range(len(b)):
+                near = -np.array([cost[i, j + 1], cost[i + 1, j], cost[i, j]])
+                cost[i + 1, j + 1] = (a[i] - b[j]) ** 2 - np.log(np.sum(np.exp(near)))
+        return cost[-1, -1]
+
+    count = 0
+    value_of = along.value_of
+
+    def counting(*args, **kwargs):
+        nonlocal count
+        count += 1
+        return value_of(*args, **kwargs)
+
+    monkeypatch.setattr(along, "value_of", counting)
+    a, b = np.array([0.3, -1.0, 0.7, 2.0]), np.array([0.1, 0.4, -0.2, 1.0, 2.5])
+    assert rg.stabilize(aligned)(a, b) == pytest.approx(aligned(a, b), rel=1e-13)
+    assert count < 2 * (along.EVALUATIONS + along.MORE_EVALUATIONS)

@@ -83,8 +83,8 @@ ENTRIES = 1 << 12
 WORK, MORE_WORK = 40_000, 60_000
 """So many steps are taken to find the series of a program along all of its lines, and then in clusters."""
 
-EVALUATIONS = 20_000
-"""So many ops are computed to find the lines that a program is suspect near."""
+EVALUATIONS, MORE_EVALUATIONS = 20_000, 60_000
+"""So many ops are computed to find the lines that a program is suspect near, and then the clusters."""
 
 RANGES = (0.5, 2.0), (0.1, 0.9), (-1.0, 1.0), (2.0, 5.0), (6.0, 9.0), (-2.0, -0.5)
 """Where arguments are drawn,"""
@@ -214,6 +214,7 @@ def along_lines(
     search = _Search(roots, written, _Trials(real, nodes))
     with bounded(WORK):
         search.along(lines(nodes))
+    search.trials.left = max(search.trials.left, MORE_EVALUATIONS)
     with bounded(MORE_WORK):
         search.along(_clusters(search.read(nodes), search.pairs))
     return search.new, search.found
@@ -227,7 +228,7 @@ class _Search:
         self.roots, self.new, self.found = roots, list(roots), list[Along]()
         self.pairs = set[frozenset[Part]]()
         """Of arguments, near the line of which programs are suspect."""
-        self._written, self._trials = written, trials
+        self._written, self.trials = written, trials
         self._done, self._tried = set[frozenset[Any]](), set[frozenset[Any]]()
         self._known: list[tuple[Term, tuple[Term, ...]]] | None = None
 
@@ -235,16 +236,14 @@ class _Search:
         """f → along_line(f, …) for each line near which f is suspect and has a series; stops where the work is done."""
         for line in some:
             both = frozenset([*line.parts, line.base])
-            if line.more:
-                self._trials.left = max(self._trials.left, 2 * POINTS * len(self._trials.nodes))
-            if self._trials.left < 0:
+            if self.trials.left < 0:
                 return
             if both in (self._tried if line.moved.size == 1 else self._done):
                 continue
             if line.is_endless and not any(_is_unit(t, line) for t in self.roots):
                 continue
             self._tried.add(both)
-            if suspects := self._trials.suspects(line):
+            if suspects := self.trials.suspects(line):
                 if isinstance(line.base, Part) and not line.more:
                     self.pairs.add(frozenset([line.moved, line.base]))
                 if self._mended(line, suspects):
