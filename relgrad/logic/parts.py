@@ -7,7 +7,7 @@ Nothing here looks inside a term: products, sums and bags are multisets, exponen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from quicktions import Fraction
@@ -25,7 +25,8 @@ from relgrad.logic.group import (
     quotient,
     whole,
 )
-from relgrad.logic.view import exponent_sum, operands, product_of, sum_of
+from relgrad.logic.theory import SUM
+from relgrad.logic.view import LIMIT, exponent_sum, flat, operands, product_of, sum_of
 from relgrad.op import Op
 from relgrad.term import is_term
 
@@ -171,21 +172,27 @@ def exponent_of(view: ProductView, k: Number) -> Any:
     return build_sum(total, dtype_of(first))
 
 
-def rebuilt(view: SumView, t: Any, read: Callable[[Any], SumView] = sum_of) -> Any:
+def rebuilt(view: SumView, t: Any, old: SumView | None = None) -> Any:
     """y − b − c + a in place of y − ((b + d) − a) ⟶ y − ((b + c) − a): a sum, changed in the innermost sum that can be.
 
-    So sums with a beginning in common, as those of a recurrence, have it in common when they are rewritten.
+    So sums with a beginning in common, as those of a recurrence, have it in common when they are rewritten. `old` is
+    how all of t is read, if that is wider than a view; where much of it goes, nothing is kept.
     """
-    old = read(t)
-    change, inner, path = added((view, 1), (old, -1)), t, list[tuple[Any, int]]()
-    gone = {p: -k for p, k in _amounts(change).items() if (k > 0) != (_amounts(old).get(p, k) > 0)}
+    before = sum_of(t) if old is None else old
+    change, inner, path = added((view, 1), (before, -1)), t, list[tuple[Any, int]]()
+    amounts = _amounts(before)
+    gone = {p: -k for p, k in _amounts(change).items() if (k > 0) != (amounts.get(p, k) > 0)}
+    if len(gone) > LIMIT:
+        return build_sum(view, dtype_of(t))
     found = _amounts_in(gone, t) if gone else {}
     while (i := _place_of(gone, inner, found)) is not None:
         sign = inner.op.as_sum[i]
         path.append((inner, i))
         change, gone = added((change, sign)), {p: k * sign for p, k in gone.items()}
         inner = inner.rands[i]
-    new = _with_sums(added((read(inner), 1), (change, 1)), inner)
+    if path:
+        before = sum_of(inner) if old is None else flat(inner, SUM)
+    new = _with_sums(added((before, 1), (change, 1)), inner)
     for outer, i in reversed(path):
         new = outer.op.make_node(*outer.rands[:i], new, *outer.rands[i + 1 :])
     return new

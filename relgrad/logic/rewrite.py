@@ -12,7 +12,7 @@ since sum(b/a) = sum(b)/a. This is what lets exp(x)·sum(g·exp(x)/S²) hold a s
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -657,7 +657,7 @@ class Wide:
         the parts filed under their heads; those are kept on the term.
         """
         self.term, self.theory = t, THEORIES[theory]
-        view = flat(t, theory)
+        self.read = view = flat(t, theory)
         self.number, self.parts = view[0], Filed(view)
         if theory == SUM:
             self.cancelled = view.cancelled
@@ -673,7 +673,7 @@ class Wide:
         """Return the sum or product as a term."""
         if self.theory is SUMS:
             view = SUMS.made(self.number, self.parts.amounts)
-            return fit(rebuilt(view, self.term, partial(flat, theory=SUM)), self.term)
+            return fit(rebuilt(view, self.term, self.read), self.term)
         return fit(self._build(self.number, self.parts.amounts), self.term)
 
     def _build(self, number: Number, parts: dict[Any, Number]) -> Any:
