@@ -47,10 +47,11 @@ def number_over_its_size(x):
 
 
 def _across_and_along(x, y, axis):
-    """Return what a vector has across another, and along it, times the length of that."""
+    """Return what a vector has across another, and along it, times the length of that; a zero is across all."""
     across = np.linalg.norm(unit_pullback(x, y, axis=axis), axis=axis, keepdims=True)
     along = np.sum(unit(x, axis=axis) * y, axis=axis, keepdims=True)
-    return across * np.linalg.norm(x, axis=axis, keepdims=True), along
+    across = across * np.linalg.norm(x, axis=axis, keepdims=True)
+    return np.where(np.logical_and(across == 0, along == 0), 1.0, across), along
 
 
 def _cosine(x, y, axis):

@@ -234,3 +234,13 @@ def test_the_root_of_a_sign_squared_takes_no_power_of_nothing():
         assert np.array_equal(
             rg.stabilize(lambda x: np.sqrt((np.sqrt(x**2) / x) ** 2))(np.array([2.0, -3.0])), [1, 1]
         )
+
+
+def test_a_direction_that_is_zero_is_across_all():
+    """arccos 0 = π/2 where a vector is 0, as its direction is."""
+    cosine = lambda x, y: np.sum(rg.ops.unit(x) * rg.ops.unit(y), axis=-1)
+    for f in (lambda x, y: np.arccos(cosine(x, y)), lambda x, y: np.arccos(np.abs(cosine(x, y)))):
+        stable = rg.stabilize(f)
+        assert [step.name for step in stable.explain(X, DIRECTION).steps]
+        np.testing.assert_allclose(stable(X, DIRECTION), f(X, DIRECTION), rtol=1e-14)
+        assert stable(0 * X, DIRECTION) == stable(X, 0 * DIRECTION) == np.pi / 2
