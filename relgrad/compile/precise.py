@@ -141,8 +141,8 @@ def _defined(t: Term) -> Term:
 
 
 def _told(x: Term, alone: bool) -> Term:
-    """2/√π → rounded(2/√π), beside other terms;    0.5, Σ mask → given(0.5), given(Σ mask), among such alone."""
-    return Literal.of("given", x) if alone else Literal.of("rounded", x) if _is_long(x) else x
+    """2/√π → rounded(2/√π);    0.5, Σ mask → given(0.5), given(Σ mask), among such alone."""
+    return Literal.of("rounded", x) if _is_long(x) else Literal.of("given", x) if alone else x
 
 
 def _is_lifted(t: Term, lifted: Set[Term]) -> bool:
