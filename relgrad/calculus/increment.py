@@ -22,7 +22,7 @@ from relgrad.calculus.change import change_of
 from relgrad.calculus.fit import fitted as fit_of
 from relgrad.calculus.path import definition_of
 from relgrad.calculus.series import Series, argument, expanded, slope
-from relgrad.calculus.walk import Walk
+from relgrad.calculus.walk import LOOKED, Walk
 from relgrad.conventions import DEFAULT
 from relgrad.errors import RelgradError
 from relgrad.logic.build import build_product, build_sum, fit, fitted
@@ -38,7 +38,7 @@ from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.increments import Difference, Telescope, difference_of
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.structure import RESHAPES
-from relgrad.term import Term, is_term, reachable, subterms
+from relgrad.term import Term, is_term, kept, reachable, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
@@ -46,6 +46,9 @@ PAIRS = 200
 """So many pairs of terms are compared, at most, for one increment."""
 DEPTH = 50
 """No two terms are compared further below a sum."""
+
+Groups = dict[Any, list[tuple[Term, Number]]]
+"""Summands of a kind, each with its coefficient."""
 
 
 class Distance(NamedTuple):
@@ -79,7 +82,7 @@ def _incremented(t: Term) -> Term | None:
     if not t.ground or width(t, SUM, LIMIT) > LIMIT:
         return None
     view, search = sum_of(t), Search()
-    pairs = ((p, q, k) for p, q, k in _opposite(view) if not (is_datum(p) and is_datum(q)))
+    pairs = ((p, q, k) for p, q, k in _opposite(alike(t)) if not (is_datum(p) and is_datum(q)))
     found = ((p, q, k, d.term) for p, q, k in pairs if (d := search.of_summands(p, q)) is not None)
     first = next(found, None)
     if first is not None:
@@ -164,24 +167,37 @@ def _beside(view: SumView) -> Iterator[_Beside]:
 
     All of a is a factor of both: of a·f(x) ÷ a nothing is known to lie near f(y) if it has divisors of a.
     """
-    known = [(part, k, found := product_of(part), _exponents(found)) for part, k in view.terms.items()]
+    having: dict[Any, list[Term]] = {}
+    for part in view.terms:
+        for b in _once(part, "exponents", _exponents):
+            having.setdefault(b, []).append(part)
     for among, n in view.terms.items():
         for sums, lower in _spread(among):
             likeness = _likeness(lower)
             for u, c in sums.terms.items():
-                shared = product_of(u)
-                scale, exponents = n * c * lower.coefficient, _exponents(shared)
-                for part, k, found, own in known:
-                    if part is among or not all(holds(own.get(b, 0), e) for b, e in exponents.items()):
+                exponents = _once(u, "exponents", _exponents)
+                for part in having.get(next(iter(exponents), None), ()):
+                    if part is among or _heads_beside(part, exponents) != likeness:
                         continue
-                    upper = multiplied((found, 1), (shared, -1))
-                    if k * upper.coefficient == -scale and _likeness(upper) == likeness:
+                    k, shared = view.terms[part], product_of(u)
+                    upper = multiplied((product_of(part), 1), (shared, -1))
+                    if k * upper.coefficient == -n * c * lower.coefficient and _likeness(upper) == likeness:
                         yield _Beside((part, k), (among, n), sums, (u, c), upper, lower)
 
 
-def _exponents(view: ProductView) -> dict[Any, Number]:
-    """(x − y)²/z → {x − y: 2, z: −1}: how often each factor is there, a sum known by its negative as well."""
-    return {either(b): e for b, e in view.factors.items()}
+def _exponents(t: Term) -> dict[Any, tuple[Number, Any]]:
+    """(x − y)²/z → {x − y: (2, −), z: (−1, None)}: how often each factor is there, and its head; a sum is known by its
+    negative as well.
+    """
+    return {either(b): (e, _head(b)) for b, e in product_of(t).factors.items()}
+
+
+def _heads_beside(t: Term, others: dict[Any, tuple[Number, Any]]) -> Any:
+    """a·sin(x)·b, {a: 1} → {sin, None}: the heads of the factors beside others; None if not all of these are there."""
+    own = _once(t, "exponents", _exponents)
+    if all(b in own and holds(own[b][0], e) for b, (e, _) in others.items()):
+        return frozenset([head for b, (e, head) in own.items() if b not in others or others[b][0] != e])
+    return None
 
 
 def _spread(part: Any) -> Iterator[tuple[SumView, ProductView]]:
@@ -239,6 +255,8 @@ class _Over(Walk):
 
     def of(self, t: Term) -> Term | None:
         """Σ tᵢ → Σ tᵢ/d;    Δf(x, y, e) → mean_slope(x, y, e)·(e/d);    L(t) → L(t/d), L linear;    a·d → a"""
+        if self.d not in kept(t, "divisors", _divisors, _dividends):
+            return None
         if t.op.as_sum:
             return self.sum(t)
         if isinstance(t.op, Difference):
@@ -255,10 +273,41 @@ class _Over(Walk):
         return self.product(t)
 
 
-def _opposite(view: SumView) -> Iterator[tuple[Term, Term, Number]]:
+def _dividends(t: Term) -> list[Term]:
+    """a·d + Δf(x, y, e) → [a·d, Δf(x, y, e)];    Δf(x, y, e) → [e];    a·b/c → [a, b]: what is divided, or one of
+    which, where a term is.
+    """
+    if t.op.as_sum:
+        view = sum_of(t)
+        parts = () if view.constant or t in view.terms else view.terms
+    elif isinstance(t.op, Difference):
+        parts = t.rands[-1:]
+    elif type(t.op) is Telescope:
+        parts = t.rands[3:]
+    elif t.op.laws.linear == (0,) and not t.op.elementwise:
+        parts = t.rands[:1]
+    else:
+        parts = [base for base, e in product_of(t).factors.items() if e >= 1 and base is not t]
+    return list(filter(is_term, parts))
+
+
+def _divisors(t: Term) -> frozenset[Term]:
+    """a·d + Δf(x, y, b·d) → {itself, d}: by what a term can be divided: a sum by what divides all of its parts.
+
+    Of very many those that are nearest.
+    """
+    parts = [x.cache["divisors"] for x in _dividends(t)]
+    if not parts:
+        return frozenset([t])
+    of_all = t.op.as_sum or type(t.op) is Telescope
+    found = frozenset.intersection(*parts) if of_all else frozenset[Term]().union(*parts)
+    return frozenset([t, *(found if len(found) <= LOOKED else _dividends(t))])
+
+
+def _opposite(groups: Groups) -> Iterator[tuple[Term, Term, Number]]:
     """2·p − 2·q + r → (p, q, 2): pairs of summands that may cancel, and how much of both; alike, and adding up to 0."""
     found: set[tuple[Term, Term]] = set()
-    for parts in alike(view).values():
+    for parts in groups.values():
         above, below = ([p for p in parts if (p[1] > 0) == sign] for sign in (True, False))
         balanced = not sum(k for _, k in parts)
         for (p, k), (q, n) in product(above, below):
@@ -267,9 +316,13 @@ def _opposite(view: SumView) -> Iterator[tuple[Term, Term, Number]]:
                 yield p, q, min(k, -n)
 
 
-def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
+def alike(t: Term) -> Groups:
     """f(x)·y − f(z)·y → {f, y: …}: summands, with coefficients, by ops of their factors, their own, and of meanings."""
-    found: dict[Any, list[tuple[Term, Number]]] = {}
+    return _once(t, "alike", lambda t: _by_kind(sum_of(t)))
+
+
+def _by_kind(view: SumView) -> Groups:
+    found: Groups = {}
     for part, k in view.terms.items():
         if is_term(part) and part.ground and part.type.differentiable:
             for kind in _once(part, "kinds", _kinds):
@@ -401,7 +454,7 @@ class Search:
         if not left.terms:
             return Distance(constant(float(left.constant), dtype))
         taken, total = frozenset[frozenset[Term]](), SumView(left.constant, {})
-        while pair := next(_opposite(left), None):
+        while pair := next(_opposite(_by_kind(left)), None):
             p, q, k = pair
             found = self.of_summands(p, q)
             if found is None:
@@ -418,8 +471,11 @@ class Search:
         """Whether x − y is found without looking into summands: a + h and a: yes; sin(a + h) and sin(a): no."""
         if not _comparable(x, y) or not (x.op.as_sum or y.op.as_sum):
             return False
-        left = added((sum_of(x), 1), (sum_of(y), -1))
-        return next(_opposite(left), None) is None and self.of(x, y) is not None
+        ours, theirs = sum_of(x), sum_of(y)
+        if ours.terms.keys().isdisjoint(theirs.terms) and not (ours.constant == theirs.constant != 0):
+            return False
+        left = added((ours, 1), (theirs, -1))
+        return next(_opposite(_by_kind(left)), None) is None and self.of(x, y) is not None
 
     def of_summands(self, x: Term, y: Term) -> Distance | None:
         """x₁…xₙ − y₁…yₙ = Σᵢ y₁…yᵢ₋₁·(xᵢ − yᵢ)·xᵢ₊₁…xₙ, times shared factors; or f(x) − f(y) = Δf(x, y)."""

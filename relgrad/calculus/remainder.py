@@ -113,7 +113,7 @@ def remaindered(t: Term) -> Term | None:
     view = sum_of(t)
     if not t.ground or len(view.terms) < 3:
         return None
-    for parts in alike(view).values():
+    for parts in alike(t).values():
         if len(parts) < 3 or sum(k for _, k in parts):
             continue
         inner = _inside(parts)

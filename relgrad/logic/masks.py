@@ -49,7 +49,7 @@ def sunk_product(t: Term) -> Any:
 
     None where all is finite, or already inside.
     """
-    written = _written(t)
+    written = _written(t) if holds_mask(t) else []
     if not 1 < len(written) < MANY or not _stands_beside_mask(written):
         return None
     view = product_of(t)
@@ -315,6 +315,11 @@ def _with(t: Term, base: Term, new: Any) -> Any:
         rands = [done[x] for x in factors(node)]
         done[node] = node if all(map(is_, rands, node.rands)) else node.op.make_node(*rands)
     return done[t]
+
+
+def holds_mask(t: Term) -> bool:
+    """x·(y + where(c, z, 0)) → True: whether a term, or any below it, may be a mask by itself."""
+    return kept(t, "holds mask", lambda t: is_masking(t) or any(x.cache["holds mask"] for x in t.rands))
 
 
 def is_masking(t: Term) -> bool:

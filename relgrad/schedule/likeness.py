@@ -36,13 +36,16 @@ class Likeness:
         self._looks: dict[Term, _Look] = {}
         self._failed: set[Any] = set()
         self._places: list[tuple[Term, Any]] = []
+        self._known: set[tuple[Term, Any]] = set()
         self._tried = 0
 
     def is_hopeless(self, t: Term, how: Any) -> bool:
         """(sin(u) + w, how) → True after failed(sin(x) + y, how): whether nothing applied at a place of these looks.
 
-        The first places are always tried.
+        The first places are always tried, though none twice.
         """
+        if (t, how) in self._known:
+            return True
         self._tried += 1
         if self._tried <= ALWAYS:
             return False
@@ -53,6 +56,7 @@ class Likeness:
 
     def failed(self, t: Term, how: Any) -> None:
         """Say that nothing applied at a place."""
+        self._known.add((t, how))
         self._places.append((t, how))
 
     def _look(self, t: Term) -> _Look:

@@ -34,7 +34,7 @@ from relgrad.gradient import Pullback, Pushforward, Tangents, gradient, is_impli
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.index import head_key, shows_elementary, sums_multiples
-from relgrad.logic.masks import is_masking
+from relgrad.logic.masks import holds_mask
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, extended, fresh
 from relgrad.logic.view import LIMIT, sum_of, width
@@ -262,8 +262,10 @@ class _Run:
 
     def saturate(self, roots: Sequence[Term], moves: frozenset[Move]) -> list[Term]:
         """[log(exp(log(eʸ)))], {RELATE} → [y]: all moves of a phase, bottom-up, until none is left."""
-        if moves <= {SINK, FOLD} and not any(_of_constants(t) or is_masking(t) for t in reachable(*roots)):
-            return list(roots)
+        if moves <= {SINK, FOLD}:
+            moves = _possible(moves, roots)
+            if not moves:
+                return list(roots)
         if moves <= {EXPAND} and not any(root.orders for root in roots):
             return list(roots)
         if INCREMENT in moves and not have_increments(roots):
@@ -761,6 +763,15 @@ def _folded(t: Term, v: Any, m: Any) -> Goal:
 def _cancels_inside(t: Term, within: int) -> bool:
     """0 + a of y − ((0 + a) + b) → True: whether summands meet in a sum inside another, where others may share it."""
     return bool(within & SUM and t.op.as_sum) and t.type.differentiable and sum_of(t).cancelled
+
+
+def _possible(moves: frozenset[Move], roots: Sequence[Term]) -> frozenset[Move]:
+    """{SINK, FOLD} at x + sin(2.0) → {FOLD}: sinking where there is a mask, or may be one, folding where there are
+    constants.
+    """
+    folded = [t for t in reachable(*roots) if _of_constants(t)]
+    masked = any(map(holds_mask, roots)) or any(isinstance(t.type, ArrayType) and t.type.size != 1 for t in folded)
+    return frozenset([move for move in moves if (masked if move == SINK else folded)])
 
 
 def _makes_series_only(moves: frozenset[Move]) -> bool:
