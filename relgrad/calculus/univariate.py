@@ -357,7 +357,7 @@ def _products(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[
     for t in reversed(nodes):
         if t in inner or t.op not in (multiply, divide) or base.get(t) is not t:
             continue
-        inner |= _opened(t, base, _is_part_of_product)
+        _open(t, base, _is_part_of_product, inner)
         factors = _factors(t, base)
         bases = [base[f] for f, _ in factors if f in base and base[f] is not f]
         divided = any(_divides(f, e) for f, e in factors)
@@ -397,7 +397,7 @@ def _sums(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[_Sum
     for t in reversed(nodes):
         if t in inner or t.op not in (add, subtract) or base.get(t) is not t:
             continue
-        inner |= _opened(t, base, _is_part_of_sum)
+        _open(t, base, _is_part_of_sum, inner)
         added = list(islice(_added(t, base), WIDEST + 1))
         summands = [_Summand(node, sign, _factors(node, base)) for node, sign in added]
         if len(summands) <= WIDEST and (_alike(summands, base) or any(_at_number(s.term) for s in summands)):
@@ -428,16 +428,18 @@ def _set_free(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator[
             yield [*summands[:i], *summands[i + 1 :], *own]
 
 
-def _opened(t: Term, base: dict[Term, Term], is_part: Callable[[Term, dict[Term, Term]], bool]) -> set[Term]:
-    """(a + b) − c → {(a + b) − c, a + b}: the sums in a sum, or the products in a product, each once."""
-    found: set[Term] = set()
+def _open(
+    t: Term, base: dict[Term, Term], is_part: Callable[[Term, dict[Term, Term]], bool], inner: set[Term]
+) -> None:
+    """(a + b) − c, {} → {(a + b) − c, a + b}: adds the sums in a sum, or the products in a product, to those that are
+    opened already.
+    """
     stack = [t]
     while stack:
         node = stack.pop()
-        if node not in found and is_part(node, base):
-            found.add(node)
+        if node not in inner and is_part(node, base):
+            inner.add(node)
             stack.extend(node.rands)
-    return found
 
 
 def _is_part_of_sum(t: Term, base: dict[Term, Term]) -> bool:
