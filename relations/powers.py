@@ -40,12 +40,6 @@ def power_minus_one(x, a):
     return np.power(x, a) - 1, power_difference(x, 1, a, x - 1), unlike_exponentials(x)
 
 
-@relation(source="Hamming, NMSE (1973), problem 3.3.3")
-def second_difference_of_reciprocals(x, y):
-    """The second difference of a reciprocal."""
-    return 1 / (x + y) - 2 / x + 1 / (x - y), 2 / x * (y / (x - y)) * (y / (x + y))
-
-
 @relation(source="Forsythe 1966, How do you solve a quadratic equation?")
 def root_minus_what_it_is_near(x, y):
     """The root of a square and something else, less what is squared, is a root of a quadratic equation."""

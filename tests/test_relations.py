@@ -272,9 +272,16 @@ def test_libraries_are_values():
     assert list(rg.LIBRARY.restricted()) == []
 
 
+@rg.relation(source="Hamming, NMSE (1973), problem 3.3.3")
+def second_difference_of_reciprocals(x, y):
+    """The second difference of a reciprocal."""
+    return 1 / (x + y) - 2 / x + 1 / (x - y), 2 / x * (y / (x - y)) * (y / (x + y))
+
+
 def test_a_sum_is_offered_rows_of_no_more_summands_than_it_has():
     x, y = (rg.symbol(name, (3,)) for name in "xy")
-    offered = lambda t: {row.name for row in rg.LIBRARY.candidates(as_term(t), SUM)}
+    library = rg.LIBRARY.extended(second_difference_of_reciprocals)
+    offered = lambda t: {row.name for row in library.candidates(as_term(t), SUM)}
     rows = "second_difference_of_reciprocals", "squared_distance_expanded_in_two"
     three = 1 / (x + y) - 2 / x + 1 / (x - y)
     assert rows[0] in offered(three)
