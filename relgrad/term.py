@@ -305,10 +305,13 @@ def kept(
     """cache[name] = of(t): what is kept on a term under a name; of each below that is without it first, operands
     first.
     """
-    if name not in t.cache:
-        for node in operands_first([t], lambda x: name in x.cache, below):
+    cache = t.cache
+    if name not in cache:
+        missing = [x for x in below(t) if name not in x.cache]
+        for node in operands_first(missing, lambda x: name in x.cache, below):
             node.cache[name] = of(node)
-    return t.cache[name]
+        cache[name] = of(t)
+    return cache[name]
 
 
 def reachable(*roots: Any, below: Callable[[Term], Iterable[Any]] = rands_of) -> set[Term]:

@@ -24,7 +24,7 @@ from relgrad.gradient import gradient, is_implicit
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import unknowns
-from relgrad.logic.view import LIMIT, width
+from relgrad.logic.view import is_wide
 from relgrad.relation import Library, Relation
 from relgrad.schedule.relate import SIMPLIFICATIONS, relate_wide
 from relgrad.term import Term, is_term, subterms
@@ -133,7 +133,7 @@ def _matched(library: Library, program: Program) -> Iterator[Subject]:
     for t in reversed(list(subterms(program.term))):
         if not t.type.differentiable:
             continue
-        wide = [theory for theory in (PRODUCT, SUM) if t is program.term and width(t, theory, LIMIT) > LIMIT]
+        wide = [theory for theory in (PRODUCT, SUM) if t is program.term and is_wide(t, theory)]
         for theory in wide:
             yield from _tried(
                 t,

@@ -30,7 +30,7 @@ from relgrad.logic.group import Number, ProductView, SumView, added, either, mul
 from relgrad.logic.parts import dtype_of, holds, rebuilt
 from relgrad.logic.rewrite import chain_of, pushed
 from relgrad.logic.theory import SUM
-from relgrad.logic.view import LIMIT, product_of, sum_of, width
+from relgrad.logic.view import is_wide, product_of, sum_of
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.differences import log_quotient
@@ -79,7 +79,7 @@ def _incremented(t: Term) -> Term | None:
     Of what either of the two makes pairs with, the nearest: f(a + k) − f(a), if there is −f(a), not f(a + k) − f(b).
     f(x)/f(y) − 1 → Δf(x, y, x − y)/f(y): of a quotient and a number as well. Of a sum that a view holds.
     """
-    if not t.ground or width(t, SUM, LIMIT) > LIMIT:
+    if not t.ground or is_wide(t, SUM):
         return None
     view, search = sum_of(t), Search()
     pairs = ((p, q, k) for p, q, k in _opposite(alike(t)) if not (is_datum(p) and is_datum(q)))

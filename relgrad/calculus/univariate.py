@@ -571,6 +571,8 @@ def _powers(u: Term, factors: Sequence[tuple[Term, int]]) -> dict[Term, tuple[An
 
     None unless a product of several factors without a power is divided by all of them.
     """
+    if u.op.as_sum:
+        return None
     view = product_of(u)
     if len(view.factors) < 2 or abs(view.coefficient) != 1 or set(view.factors.values()) != {1}:
         return None

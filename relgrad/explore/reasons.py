@@ -27,7 +27,7 @@ from relgrad.logic.match import match
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, is_variable, label_of, reify_term, unify_terms, unknowns
-from relgrad.logic.view import LIMIT, product_of, sum_of, width
+from relgrad.logic.view import is_wide, product_of, sum_of
 from relgrad.looks import Lazy, Listed, Shown, shortened
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.relation import Library, Relation
@@ -516,7 +516,7 @@ def _unanchored(t: Term) -> Term:
 
 
 def _is_wide(t: Term) -> bool:
-    return any(theories_of(t.op) & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM))
+    return any(theories_of(t.op) & theory and is_wide(t, theory) for theory in (PRODUCT, SUM))
 
 
 def _head(t: Any) -> Any:

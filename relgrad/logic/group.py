@@ -233,10 +233,12 @@ def _merged(
     one: in 2·x - x digits are lost, in x - x/100 none are, and nothing is gained by writing it as 0.99·x. What is left
     of a number and the float next to it, as of c⁻² and 1/c² as written, is rounding, and nothing is left.
     """
-    total: dict[Any, Number] = {}
-    named: dict[Any, Any] = {}
-    cancelled = False
-    for entries, scale, already in parts:
+    (entries, scale, cancelled), *others = parts or [({}, 1, False)]
+    total = dict(entries) if scale == 1 else {t: whole(k * scale) for t, k in entries.items()}
+    named = {key_of(t): t for t in total} if others else {}
+    if not scale or (others and len(named) < len(total)):
+        total, named, others = {}, {}, parts
+    for entries, scale, already in others:
         cancelled = cancelled or already
         single = type(scale) is int and scale == 1
         for t, value in entries.items():

@@ -627,6 +627,15 @@ def width(t: Term, theory: int, most: int) -> int:
     return count + len(stack)
 
 
+def is_wide(t: Term, theory: int) -> bool:
+    """x₁ + … + x₂₅ → True: whether a sum or a product has more parts, as written, than a view holds."""
+    name = "is wide", theory
+    found = t.cache.get(name)
+    if found is None:
+        found = t.cache[name] = width(t, theory, LIMIT) > LIMIT
+    return found
+
+
 def flat(t: Term, theory: int) -> Any:
     """a + (b − 2·c) → {a: 1, b: 1, c: −2}: a term as the sum or product of its parts' views, however many there are."""
     parts: list[tuple[Any, Number]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from relgrad.logic.theory import BAG, is_contraction, shared_theories
-from relgrad.logic.view import LIMIT, is_open, product_of, width
+from relgrad.logic.view import is_open, is_wide, product_of
 from relgrad.ops.arithmetic import power, sqrt
 from relgrad.ops.structure import BroadcastLike, BroadcastTo
 from relgrad.term import Term
@@ -38,7 +38,7 @@ def operand_keys(t: Term, within: int = 0) -> list[Key]:
         shared = shared_theories(t.op, rand.op)
         # A power looks into its operand as far as a view goes; what is wider stands for itself.
         if shared & ~BAG and not is_open(t.op, shared):
-            shared = 0 if width(rand, shared, LIMIT) > LIMIT or _is_closed_root(t) else shared
+            shared = 0 if is_wide(rand, shared) or _is_closed_root(t) else shared
         keys.append((rand, shared) if shared else rand)
     return keys
 

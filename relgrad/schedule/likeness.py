@@ -80,16 +80,16 @@ class Likeness:
 
         A place is a distance, so that shared operands are seen to be shared.
         """
-        order, number, places = [t], {t: 0}, list[tuple[int, ...]]()
+        order, number, places, size = [t], {t: 0}, list[tuple[int, ...]](), 1
         for i, node in enumerate(order):
             if i == SEEN:
                 break
             own = []
             for rand in node.rands:
-                place = number.get(rand)
-                if place is None:
-                    place = number[rand] = len(order)
+                place = number.setdefault(rand, size)
+                if place == size:
                     order.append(rand)
+                    size += 1
                 own.append(place - i)
             places.append(tuple(own))
         labels = self._labels

@@ -37,7 +37,7 @@ from relgrad.logic.index import head_key, shows_elementary, sums_multiples
 from relgrad.logic.masks import holds_mask
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, extended, fresh
-from relgrad.logic.view import LIMIT, sum_of, width
+from relgrad.logic.view import is_wide, sum_of, width
 from relgrad.op import Project, is_constant
 from relgrad.ops.selection import where
 from relgrad.relation import Library
@@ -422,7 +422,7 @@ class _Run:
         if self._own and isinstance(t.type, ArrayType):
             found.append([made_by(name, move, t, v, m, self._note) for name, move in self._own])
         if readings and is_real and INCREMENT in moves and self._may_look():
-            found.append(laws(t, v, m, INCREMENTS, readings, self._note))
+            found.append(self._increments(t, v, m, readings))
         if FOLD in moves and (type(t.op) is Project or _of_constants(t)):
             found.append((_folded(t, v, m),))
         if SINK in moves and theories and is_real and self.fuel >= 0:
@@ -434,6 +434,14 @@ class _Run:
         yield from relations(t, v, m, self.library, self._note, within)
         if not self._barred:
             self._likeness.failed(t, within)
+
+    def _increments(self, t: Term, v: Any, m: Any, readings: int) -> Iterator[Goal]:
+        """v = f(x) − f(y) → Δf(x, y, x − y): the goals of INCREMENTS; where none has an answer, the place is known."""
+        how = INCREMENT, readings
+        if not self._likeness.is_hopeless(t, how):
+            yield from laws(t, v, m, INCREMENTS, readings, self._note)
+            if not self._barred:
+                self._likeness.failed(t, how)
 
     def moves(self, t: Term) -> Iterator[Found]:
         """log(eˣ) → Found(x), …: all moves at a term that stands by itself."""
@@ -588,7 +596,7 @@ class _Run:
             yield from laws(t, v, m, AFTER[:1], readings, self._note)
         if not self._may_look() or not shows_elementary(t):
             return
-        if any(readings & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM)):
+        if any(readings & theory and is_wide(t, theory) for theory in (PRODUCT, SUM)):
             return
         if not self._likeness.is_hopeless(t, ("elementary", readings)):
             yield from laws(t, v, m, BEFORE, readings, self._note)
@@ -607,7 +615,7 @@ class _Run:
 
         Where sums share their beginnings, to read each of them whole would take quadratic time.
         """
-        if not t.type.differentiable or width(t, theory, LIMIT) <= LIMIT:
+        if not t.type.differentiable or not is_wide(t, theory):
             return False
         self.affordable -= width(t, theory, max(self.affordable, 0))
         return self.affordable > 0
@@ -770,7 +778,9 @@ def _possible(moves: frozenset[Move], roots: Sequence[Term]) -> frozenset[Move]:
     constants.
     """
     folded = [t for t in reachable(*roots) if _of_constants(t)]
-    masked = any(map(holds_mask, roots)) or any(isinstance(t.type, ArrayType) and t.type.size != 1 for t in folded)
+    masked = any(map(holds_mask, roots)) or any(
+        isinstance(t.type, ArrayType) and t.type.size != 1 for t in folded
+    )
     return frozenset([move for move in moves if (masked if move == SINK else folded)])
 
 
