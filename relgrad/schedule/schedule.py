@@ -34,7 +34,7 @@ from relgrad.gradient import Pullback, Pushforward, Tangents, gradient, is_impli
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.index import head_key, shows_elementary, sums_multiples
-from relgrad.logic.masks import holds_mask
+from relgrad.logic.masks import is_masking
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, extended, fresh
 from relgrad.logic.view import is_wide, sum_of, width
@@ -86,7 +86,7 @@ from relgrad.schedule.strategy import (
     own_goals,
 )
 from relgrad.step import Derivation, Failure, Step
-from relgrad.term import Term, reachable, rebuild, remade
+from relgrad.term import Term, reachable, rebuild, remade, subterms
 from relgrad.types import ArrayType
 
 NO_ROWS = Library([])
@@ -262,15 +262,13 @@ class _Run:
 
     def saturate(self, roots: Sequence[Term], moves: frozenset[Move]) -> list[Term]:
         """[log(exp(log(eʸ)))], {RELATE} → [y]: all moves of a phase, bottom-up, until none is left."""
-        if moves <= {SINK, FOLD}:
-            moves = _possible(moves, roots)
-            if not moves:
-                return list(roots)
+        normal = _at_rest(roots) if moves <= {SINK, FOLD} else dict[Key, Term]()
+        if normal.keys() >= set(roots):
+            return list(roots)
         if moves <= {EXPAND} and not any(root.orders for root in roots):
             return list(roots)
         if INCREMENT in moves and not have_increments(roots):
             return list(roots)
-        normal: dict[Key, Term] = {}
         became: dict[Key, Key] = {}
         self._idle.clear()
         self._own = own_goals(moves)
@@ -773,15 +771,18 @@ def _cancels_inside(t: Term, within: int) -> bool:
     return bool(within & SUM and t.op.as_sum) and t.type.differentiable and sum_of(t).cancelled
 
 
-def _possible(moves: frozenset[Move], roots: Sequence[Term]) -> frozenset[Move]:
-    """{SINK, FOLD} at x + sin(2.0) → {FOLD}: sinking where there is a mask, or may be one, folding where there are
-    constants.
+def _at_rest(roots: Sequence[Term]) -> dict[Key, Term]:
+    """x·y + sin(2.0) → {x: x, y: y, x·y: x·y}: what has no constants to fold in it, and no mask to sink into; by all
+    its keys.
     """
-    folded = [t for t in reachable(*roots) if _of_constants(t)]
-    masked = any(map(holds_mask, roots)) or any(
-        isinstance(t.type, ArrayType) and t.type.size != 1 for t in folded
-    )
-    return frozenset([move for move in moves if (masked if move == SINK else folded)])
+    moved: set[Term] = set()
+    found: dict[Key, Term] = {}
+    for t in subterms(*roots):
+        if _of_constants(t) or is_masking(t) or not moved.isdisjoint(t.rands):
+            moved.add(t)
+        else:
+            found[t] = found[t, PRODUCT] = found[t, SUM] = t
+    return found
 
 
 def _makes_series_only(moves: frozenset[Move]) -> bool:
