@@ -86,10 +86,12 @@ def in_series(
     A place that is not `allowed`, or at which an op raises, is left as it is. Ops that must not be computed while a
     program is made are no part of a function.
     """
-    given, roots = roots, _rejoined(roots)
+    given, nodes = roots, list(subterms(*roots))
+    roots = _rejoined(roots, nodes)
     if kinks:
         roots = _parted(roots)
-    nodes = list(subterms(*roots))
+    if roots is not given:
+        nodes = list(subterms(*roots))
     base = _bases(nodes)
     exposed = _exposed(nodes, base, roots)
     products, sums = _products(nodes, base), _sums(nodes, base)
@@ -244,12 +246,11 @@ def _of_reciprocal(t: Term, x: Term, y: Term) -> Term | None:
     return power.make_node(y, negative.make_node(other)) if t.op is power and t.rands[0] is x else None
 
 
-def _rejoined(roots: Sequence[Term]) -> Sequence[Term]:
+def _rejoined(roots: Sequence[Term], nodes: Sequence[Term]) -> Sequence[Term]:
     """exp(−x·y) − x·y, (x·y)/(x²·y²)   ⟶   exp(−(x·y)) − (x·y), (x·y)/(x·y)²
 
     Multiples and powers of one product become those of the product itself, where that stands beside them.
     """
-    nodes = list(subterms(*roots))
     views = {t: product_of(t) for t in nodes if t.op in (multiply, divide) and t.type.differentiable}
     degrees = {t: _degree(view) for t, view in views.items() if len(view.factors) > 1}
     wholes: dict[Any, Term] = {}

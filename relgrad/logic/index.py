@@ -313,7 +313,7 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
     """(eˣ/y, product) → {exp, head(y)}: the heads that a term offers when it is read as a product, a sum, a bag or an
     op.
     """
-    found = _own_head(t.op)
+    found = own_head(t.op)
     if found is not None:
         return found
     if kind == "op":
@@ -337,7 +337,7 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
     return found
 
 
-def _own_head(op: Any) -> frozenset[Key] | None:
+def own_head(op: Any) -> frozenset[Key] | None:
     """tanh → {tanh}, x → {Input}; exp, Σ → None: all that an op offers however it is read, if no theory reads through.
 
     Kept on the op, which is asked often.

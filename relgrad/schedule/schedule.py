@@ -33,7 +33,7 @@ from relgrad.errors import DerivationError, OutOfFuel, RelgradWarning
 from relgrad.gradient import Pullback, Pushforward, Tangents, gradient, is_implicit, packed
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
-from relgrad.logic.index import head_key, shows_elementary, sums_multiples
+from relgrad.logic.index import head_key, own_head, shows_elementary, sums_multiples
 from relgrad.logic.masks import is_masking
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, extended, fresh
@@ -262,13 +262,14 @@ class _Run:
 
     def saturate(self, roots: Sequence[Term], moves: frozenset[Move]) -> list[Term]:
         """[log(exp(log(eʸ)))], {RELATE} → [y]: all moves of a phase, bottom-up, until none is left."""
-        normal = _at_rest(roots) if moves <= {SINK, FOLD} else dict[Key, Term]()
-        if normal.keys() >= set(roots):
+        late = moves <= {SINK, FOLD}
+        if late and not any(map(_is_late, reachable(*roots))):
             return list(roots)
         if moves <= {EXPAND} and not any(root.orders for root in roots):
             return list(roots)
         if INCREMENT in moves and not have_increments(roots):
             return list(roots)
+        normal = _at_rest(roots) if late else dict[Key, Term]()
         became: dict[Key, Key] = {}
         self._idle.clear()
         self._own = own_goals(moves)
@@ -317,8 +318,14 @@ class _Run:
                         for k, new in zip(operands, rands, strict=True):
                             normal.setdefault(new if type(k) is Term else (new, k[1]), new)
                         new = op.with_rands(t, rands)
+                        unseen = new not in normal and new not in became and new not in waiting
+                        alike = not theories and new.op is op and new.rands == tuple(rands)
+                        if looks and unseen and alike and self._is_idle(new, 0, moves):
+                            became[key] = normal[key] = normal[new] = new
+                            stack.pop()
+                            continue
                     else:
-                        idle = self._is_idle(op, theories & ~read, moves) if looks else not op.implicit
+                        idle = self._is_idle(t, theories & ~read, moves) if looks else not op.implicit
                         idle = idle and not (looks and _cancels_inside(t, read))
                         new = None if idle else self._move(key, t, read, moves, became)
                         if new is None:
@@ -350,21 +357,25 @@ class _Run:
         """Whether there is anything to do at a place but to expand it."""
         return not moves <= {EXPAND, SERIES}
 
-    def _is_idle(self, op: Any, readings: int, moves: frozenset[Move]) -> bool:
-        """(Transpose, 0, {RELATE}) → True unless a row is rooted in it:
+    def _is_idle(self, t: Term, readings: int, moves: frozenset[Move]) -> bool:
+        """(xᵀ, 0, {RELATE}), (sin(cos(x)), 0, {RELATE}) → True unless a row is rooted in the op, or on the pair of ops:
         whether no move can be made where an op is applied, and read so.
         """
-        found = self._idle.get((op, readings))
+        op, inner = t.op, None
+        if len(t.rands) == 1 and own_head(op) and own_head(t.rands[0].op):
+            inner = t.rands[0].op
+        found = self._idle.get((op, inner, readings))
         if found is None:
-            found = self._idle[op, readings] = not (
+            found = self._idle[op, inner, readings] = not (
                 readings
                 or theories_of(op) & PRODUCT
                 or op.implicit
                 or self._own
                 or not moves.isdisjoint({FOLD, SINK})
-                or (op.elementwise and (op.arity == 1 or self.defines))
+                or (op.elementwise and self.defines)
+                or (op.elementwise and op.arity == 1 if inner is None else may_relate(t, self.library, 0))
                 or is_asked(op)
-                or self.library.has_root(head_key(op))
+                or (inner is None and self.library.has_root(head_key(op)))
             )
         return found
 
@@ -714,7 +725,7 @@ class _Replay(_Run):
     def _looks(self, moves: frozenset[Move]) -> bool:
         return True
 
-    def _is_idle(self, op: Any, readings: int, moves: frozenset[Move]) -> bool:
+    def _is_idle(self, t: Term, readings: int, moves: frozenset[Move]) -> bool:
         return False
 
     def _may(self, name: str, t: Term | None) -> bool:
@@ -771,6 +782,11 @@ def _cancels_inside(t: Term, within: int) -> bool:
     return bool(within & SUM and t.op.as_sum) and t.type.differentiable and sum_of(t).cancelled
 
 
+def _is_late(t: Term) -> bool:
+    """Whether a term may be folded, or be a mask into which factors sink."""
+    return _of_constants(t) or is_masking(t)
+
+
 def _at_rest(roots: Sequence[Term]) -> dict[Key, Term]:
     """x·y + sin(2.0) → {x: x, y: y, x·y: x·y}: what has no constants to fold in it, and no mask to sink into; by all
     its keys.
@@ -778,7 +794,7 @@ def _at_rest(roots: Sequence[Term]) -> dict[Key, Term]:
     moved: set[Term] = set()
     found: dict[Key, Term] = {}
     for t in subterms(*roots):
-        if _of_constants(t) or is_masking(t) or not moved.isdisjoint(t.rands):
+        if _is_late(t) or not moved.isdisjoint(t.rands):
             moved.add(t)
         else:
             found[t] = found[t, PRODUCT] = found[t, SUM] = t
