@@ -663,8 +663,7 @@ def _grows(weight: Any) -> bool:
     if not is_term(weight):
         return False
     if weight.op in (power, float_power) and type(weight.rands[1].op) is not Constant:
-        known = range_of(weight.rands[0])
-        return known.low < -1 or known.high > 1
+        return not range_of(weight.rands[0]).within(-1, 1)
     # Through sums, products and what else is linear, an exponential grows unseen.
     stack, seen = [weight], {weight}
     while stack and len(seen) < SEEN:
