@@ -83,6 +83,10 @@ class Interval(NamedTuple):
     def negative(self) -> bool:
         return self.high < 0 or (self.high == 0 and self.open_high)
 
+    def within(self, low: float, high: float) -> bool:
+        """Whether no entry lies beyond two numbers: [0.2, 1) within 0 and 1: yes."""
+        return self.low >= low and self.high <= high
+
     def holds(self, x: Any) -> bool:
         """Whether all entries of an array lie in it."""
         above = np.greater(x, self.low) if self.open_low else np.greater_equal(x, self.low)

@@ -445,6 +445,41 @@ def test_three_ways_at_a_point_where_both_sides_have_a_limit(
     np.testing.assert_allclose(rg.grad(fun, strategy=strategy)(0.0), slope, rtol=1e-13)
 
 
+def step_response(zeta: Any, t: Any) -> Any:
+    u = 1 - zeta**2
+    s = np.sqrt(np.abs(u))
+    below = np.cos(s * t) + zeta / s * np.sin(s * t)
+    above = np.cosh(s * t) + zeta / s * np.sinh(s * t)
+    critical = np.exp(-t) * (1 + t)
+    return np.where(
+        zeta < 1, np.exp(-zeta * t) * below, np.where(zeta > 1, np.exp(-zeta * t) * above, critical)
+    )
+
+
+def circle(k: Any, r: Any) -> Any:
+    s = np.sqrt(np.abs(k))
+    return np.where(k > 0, np.sin(s * r) / s, np.where(k < 0, np.sinh(s * r) / s, r))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("fun", "at", "slope"),
+    [
+        (step_response, 1.0, lambda t: t**3 * np.exp(-t) / 3),
+        (circle, 0.0, lambda r: -(r**3) / 6),
+        (lambda x, y: np.sign(x) ** 2 * np.exp(x) * y, 0.0, lambda y: 0.0),
+        (lambda x, y: np.where(x > 0, np.sin(x), np.where(x < 0, x, y)), 0.0, lambda y: 0.0),
+    ],
+    ids=["an oscillator, critically damped", "a circle where space is flat", "a sign", "a jump"],
+)
+def test_three_ways_where_there_are_other_arguments(
+    fun: Callable[..., Any], at: float, slope: Callable[[float], float]
+) -> None:
+    """where(x > c, f, where(x < c, g, a)) = f on both sides of c, where f and g have one series and a is the limit."""
+    found = rg.grad(fun)(at, 1.4)
+    np.testing.assert_allclose(found, slope(1.4), rtol=1e-12)
+
+
 def test_a_branch_may_hold_one_of_several_results() -> None:
     def largest(x: Any) -> Any:
         u = x[0] - 2

@@ -17,6 +17,12 @@ from relgrad.schedule import replay
 from relgrad.trace.tracer import Tracer
 
 LOG2 = np.log(2.0)
+
+
+def root(x: Any) -> Any:
+    return np.sqrt(np.where(x > 0, x, 1.0))
+
+
 SMOOTH: dict[str, tuple[Callable[[Any], Any], float, tuple[float, ...]]] = {
     "softplus": (lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))), 0.0, (LOG2, 0.5, 0.25, 0.0)),
     "cross-entropy": (
@@ -77,6 +83,27 @@ SMOOTH: dict[str, tuple[Callable[[Any], Any], float, tuple[float, ...]]] = {
         1.0,
         (1 + LOG2, 0.5, 0.25),
     ),
+    "Stumpff's c₂": (
+        lambda x: np.where(
+            x > 0, (1 - np.cos(np.sqrt(x))) / x, np.where(x < 0, (np.cosh(np.sqrt(-x)) - 1) / -x, 0.5)
+        ),
+        0.0,
+        (1 / 2, -1 / 24, 1 / 360),
+    ),
+    "Stumpff's c₃, guarded": (
+        lambda x: np.where(
+            x > 0,
+            (root(x) - np.sin(root(x))) / root(x) ** 3,
+            np.where(x < 0, (np.sinh(root(-x)) - root(-x)) / root(-x) ** 3, 1 / 6),
+        ),
+        0.0,
+        (1 / 6, -1 / 120),
+    ),
+    "cosine of a root": (
+        lambda x: np.where(x < 1, np.cosh(np.sqrt(np.abs(x - 1))), np.cos(np.sqrt(np.abs(x - 1)))),
+        1.0,
+        (1.0, -1 / 2, 1 / 12),
+    ),
 }
 
 
@@ -90,6 +117,25 @@ def test_derivatives_where_kinks_cancel(name: str, strategy: str) -> None:
         found.append(current(at))
         current = rg.grad(fun if not order else current, strategy=strategy)
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("left", "slope"),
+    [(lambda s: np.sinh(s) / s, -1 / 6), (lambda s: np.sin(s) / s, 0.0), (lambda s: np.cosh(s), 0.0)],
+)
+def test_functions_of_a_root_are_one_if_their_series_are(left: Callable[[Any], Any], slope: float) -> None:
+    """sin(√x)/√x, sinh(√−x)/√−x = 1 − x/6 + … on both sides of 0; sin(√−x)/√−x = 1 + x/6 + … is another."""
+
+    def fun(x: Any) -> Any:
+        s = np.sqrt(np.abs(x))
+        return np.where(x > 0, np.sin(s) / s, np.where(x < 0, left(s), 1.0))
+
+    x = np.array([0.0, 1e-9, 0.5])
+    slopes = [slope, -1 / 6 + 1e-9 / 60, np.cos(0.5**0.5) - fun(0.5)]
+    for dtype in (np.float64, np.float32):
+        found = rg.grad(lambda x: np.sum(fun(x)))(x.astype(dtype))
+        np.testing.assert_allclose(found, slopes, rtol=8 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("name", SMOOTH)

@@ -438,3 +438,33 @@ def test_multiples_of_differences_stay_as_they_are_in_exponents(at, strategy):
 
     for f in (softmax, of_two, log_sum):
         np.testing.assert_allclose(rg.stabilize(f, strategy=strategy)(x), f(x), rtol=1e-14)
+
+
+def balanced(cost):
+    """Sinkhorn's scalings: u = a/(K @ v), v = b/(Kᵀ @ u), K = e^−c."""
+    kernel = np.exp(-cost)
+    v = np.ones(4, cost.dtype)
+    for _ in range(5):
+        u = 1 / (kernel @ v)
+        v = 1 / (kernel.T @ u)
+    return u[:, None] * kernel * v
+
+
+def posterior(scores):
+    """Forward and backward sums over the states of a chain, multiplied and normalised."""
+    steps, emitted = np.exp(scores[:3]), np.exp(scores[3:])
+    forward, backward = emitted[0], np.ones(3, scores.dtype)
+    for k in (1, 2, 3):
+        forward, backward = (forward @ steps) * emitted[k], steps @ (emitted[-k] * backward)
+    return forward * backward / np.sum(forward * backward)
+
+
+@pytest.mark.parametrize(("fun", "shape"), [(balanced, (3, 4)), (posterior, (7, 3))])
+@pytest.mark.parametrize("size", [100.0, 2000.0])
+def test_no_logarithm_is_formed_for_a_quotient(fun, shape, size):
+    """A logarithm of a sum has an error of its own size, hundreds of units, which the quotient as written has not."""
+    x = size * np.random.default_rng(0).normal(size=shape)
+    expected = fun(x.astype(np.longdouble)).astype(float)
+    for precise in (True, False):
+        found = rg.stabilize(fun, precise=precise)(x)
+        np.testing.assert_allclose(found, expected, rtol=4e-15, atol=1e-300)

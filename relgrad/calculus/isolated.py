@@ -14,14 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.calculus.kinks import may_have_kink
+from relgrad.calculus.series import decided
 from relgrad.interpret import RAISED, interpret
 from relgrad.leaf import Input, without_anchors
-from relgrad.logic.build import fitted
+from relgrad.logic.build import fit, fitted
 from relgrad.logic.points import Point, point_of
 from relgrad.op import Constant, constant, is_constant
-from relgrad.ops.arithmetic import subtract
+from relgrad.ops.arithmetic import sign, subtract
+from relgrad.ops.comparison import equal, greater, less
 from relgrad.ops.selection import where
-from relgrad.term import Term, rebuild, remade, substitute, subterms, term
+from relgrad.term import Term, substitute, subterms, term
 from relgrad.types import ArrayType
 
 LARGEST = 200
@@ -46,33 +48,43 @@ class Isolated(NamedTuple):
 
 def isolated(t: Term) -> Isolated | None:
     """where(x**2 > 0, sin(x)/where(x != 0, x, 1), 1) ⟶ x == 0, 1, sin(x)/x: a choice by one point as such, or None."""
-    if (
-        t.op is not where
-        or not t.ground
-        or t.type.dtype.kind != "f"
-        or (found := point_of(t.rands[0])) is None
-    ):
+    if t.op is not where or not t.ground or t.type.dtype.kind != "f":
         return None
-    point, holds = found
-    at, other = t.rands[1:] if holds else t.rands[:0:-1]
-    if is_constant(other):
+    found = point_of(t.rands[0])
+    known = Isolated(found[0], *t.rands[1:][:: 1 if found[1] else -1]) if found else _three_ways(t)
+    if known is None or is_constant(known.other) or len(list(subterms(known.other))) > LARGEST:
         return None
-    nodes = list(subterms(other))
-    if len(nodes) > LARGEST:
-        return None
-    elsewhere = {}
-    for x in nodes:
-        known = point_of(x.rands[0]) if x.op is where else None
-        if known is not None and known[0] == point:
-            elsewhere[x] = 2 if known[1] else 1
 
-    def told(old: Term, rands: tuple[Any, ...]) -> Any:
-        """where(x != 0, x, 1) → x: in the branch taken elsewhere, a choice by the same point is its own such branch."""
-        if old in elsewhere and (new := fitted(rands[elsewhere[old]], old)) is not None:
-            return new
-        return remade(old, rands)
+    def told(condition: Term) -> bool | None:
+        """x != 0 → True, x > 1 → None: whether a condition by the same point holds elsewhere."""
+        here = point_of(condition)
+        return None if here is None or here[0] != known.point else not here[1]
 
-    return Isolated(point, at, rebuild([other], told)[0])
+    return known._replace(other=decided(known.other, told))
+
+
+def _three_ways(t: Term) -> Isolated | None:
+    """where(x > c, f, where(x < c, g, a)) → x == c, a, where(x > c, f, g): a choice by all of three signs; or None."""
+    asked, *branches = t.rands
+    if not any(b.op is where and _compares(b.rands[0], asked) for b in branches):
+        return None
+
+    def at(of: float) -> Term:
+        """1 → f, −1 → g, 0 → a: what is chosen where x − c has a sign."""
+        signs = dict(zip(asked.rands, (of, 0.0), strict=True))
+        tell = lambda c: bool(c.op.compute(*[signs[r] for r in c.rands])) if _compares(c, asked) else None
+        return decided(t, tell)
+
+    here, right, left = map(at, (0.0, 1.0, -1.0))
+    found = point_of(equal(*asked.rands))
+    if found is None or here in (right, left):
+        return None
+    return Isolated(found[0], here, right if right is left else where(greater(*asked.rands), right, left))
+
+
+def _compares(c: Term, like: Term) -> bool:
+    """x < c, x > c → True: whether two conditions compare the same two numbers."""
+    return c.op.negation is not None and len(c.rands) == 2 and set(c.rands) == set(like.rands)
 
 
 def unguarded(t: Term, better: Callable[[Term], Term]) -> Term | None:
@@ -89,9 +101,9 @@ def near_points(roots: Sequence[Term], near: Callable[[Term], Term]) -> list[Ter
     """where(x == y, x, (x − y)/log(x/y)) ⟶ (x − y)/log(x/y), of which `near` gives the limit x at y.
 
     A series along x = y is of such a program: the other branch of each choice by one point whose limit is the one
-    there.
+    there. A sign that is written is a choice; those that rules bring are conventions.
     """
-    known: dict[Term, Term] = {}
+    known = {t: _written_sign(t) for t in subterms(*roots) if t.op is sign and t.ground}
     choices = [t for t in subterms(*roots) if t.op is where]
     for t, plain in zip(choices, without_anchors(choices), strict=True):
         found = isolated(t)
@@ -100,6 +112,14 @@ def near_points(roots: Sequence[Term], near: Callable[[Term], Term]) -> list[Ter
         if new and there and _agree(there, near(there.other), partial=True):
             known[t] = new
     return substitute(roots, known)
+
+
+def _written_sign(t: Term) -> Term:
+    """sign(x) → where(x > 0, 1, where(x < 0, −1, 0))"""
+    (x,) = t.rands
+    zero, *ones = [constant(c, x.type.dtype) for c in (0.0, 1.0, -1.0)]
+    found = where(greater(x, zero), ones[0], where(less(x, zero), ones[1], zero))
+    return fit(found, t)
 
 
 def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:

@@ -47,13 +47,19 @@ ALIKE = 2.0**-40
 
 @lru_cache(maxsize=1024)
 def smoothed(
-    body: Term, x: Term, orders: int = 2, derived: bool = False, conventions: Conventions = DEFAULT
+    body: Term,
+    x: Term,
+    orders: int = 2,
+    derived: bool = False,
+    conventions: Conventions = DEFAULT,
+    alike: float = ALIKE,
 ) -> tuple[Term, tuple[Series, ...]]:
     """max(x, 0) + log1p(exp(-abs(x))) ⟶ series{0.6931 + 0.5·t + 0.125·t^2 - …, t = x - 0}
 
     Returns a function with a series at each point where kinks cancel, and these series. Only where rules, under the
     conventions, miss one of the first derivatives, of so many `orders`: softplus is fine for its gradient if ties
-    share. At the point itself the function has the value of both sides, unless it is a derivative, of which rules for
+    share. At the point itself the function has the value of both sides, as `alike` as its constants are to what they
+    stand for, unless it is a derivative, of which rules for
     kinks make something else, and where 0/0 leaves it open. What is NaN as it is written is not open.
     """
     nodes = list(subterms(body))
@@ -67,7 +73,8 @@ def smoothed(
             continue
         with suppress(NoSeries):
             right, left = BothSides(x, point, FEW).expand_each(body)
-            has_limit = derived or (np.isnan(there[-1]) and not written) or _is_near(there[-1], right.value())
+            is_none = np.isnan(there[-1]) and not written
+            has_limit = derived or is_none or _is_near(there[-1], right.value(), alike)
             if min(right.start, left.start) < 0 or not has_limit:
                 continue  # a pole, or a jump
             is_open = not np.all([np.isfinite(y) for y in there])
@@ -221,9 +228,9 @@ def _is_function_of(t: Term, u: Term) -> bool:
     return True
 
 
-def _is_near(a: Any, b: Any) -> bool:
+def _is_near(a: Any, b: Any, most: float = ALIKE) -> bool:
     """Whether two finite numbers are one but for rounding: 1 and 1 + 2⁻⁵⁰: yes; ∞ and ∞: no."""
-    return bool(np.isfinite(a) and np.isfinite(b) and abs(a - b) <= ALIKE * abs(b))
+    return bool(np.isfinite(a) and np.isfinite(b) and abs(a - b) <= most * abs(b))
 
 
 def may_have_kink(t: Term) -> bool:

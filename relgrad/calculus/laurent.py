@@ -206,6 +206,13 @@ class Laurent(NamedTuple):
             return NULL
         return Coefficient(self.residues[i], self.numbers[i], self.errors[i])
 
+    def of_square(self) -> Laurent:
+        """c₀ + c₂·s² + c₄·s⁴ + … → c₀ + c₂·t + c₄·t² + …, of t = s²; raises NoSeries of what is not even in s."""
+        if self.start % 2 or any(self.residues[1::2]):
+            raise NoSeries("it is not even in a root")
+        residues, numbers, errors = self.residues[::2], self.numbers[::2], self.errors[::2]
+        return Laurent(self.start // 2, residues, numbers, errors, self.whole, self.holds)
+
     def value(self) -> Any:
         """c₀, the value at the point itself, as a float or a truth value."""
         return np.float64(self.at(0).number) if self.holds is None else np.bool_(self.holds)
@@ -214,19 +221,20 @@ class Laurent(NamedTuple):
 class Around(Path):
     """x = point + t → Σ cₖ·tᵏ: the series at t = 0 of terms of one argument, `length` coefficients of each.
 
-    sin(x) at 0 → t − t³/6 + …, on both sides of 0; with a side, x = point ± t for t > 0: |x| → t.
+    sin(x) at 0 → t − t³/6 + …, on both sides of 0; with a side, x = point ± t for t > 0: |x| → t. There cos √x is even
+    in s = √t, and a series in t, if x = point ± s² is looked at in its `root`.
     """
 
     algebra = EXACT
     deepest = 100
     whole = 64
 
-    def __init__(self, argument: Term, point: float, length: int, side: int = 0):
+    def __init__(self, argument: Term, point: float, length: int, side: int = 0, root: bool = False):
         """x = point + t as a polynomial, in the decimals of CONTEXT; no other series is known yet."""
         with localcontext(CONTEXT):
-            variable = Polynomial(EXACT, [exactly(point), exactly(side or 1)])
-        super().__init__({argument: variable}, length, MANY)
-        self.point, self.length, self.side = point, length, side
+            variable = Polynomial(EXACT, [exactly(point), *[None] * root, exactly(side or 1)])
+        super().__init__({argument: variable}, length * (1 + root), MANY)
+        self.point, self.length, self.side, self.root = point, length * (1 + root), side, root
         self.found: dict[Term, Laurent | NoSeries] = {}
 
     def expand(self, t: Term) -> Laurent:
@@ -238,7 +246,8 @@ class Around(Path):
             for node in subterms(t):
                 if node not in self.found:
                     try:
-                        self.found[node] = self._expanded(self(node))
+                        found = self._expanded(self(node))
+                        self.found[node] = found.of_square() if self.root else found
                     except (NoSeries, RecursionError) as why:
                         self.found[node] = why if isinstance(why, NoSeries) else NoSeries("it is too deep")
         found = self.found[t]
@@ -297,7 +306,7 @@ class Around(Path):
     def keeps_signs(self, delta: Any) -> bool:
         with localcontext(CONTEXT):
             try:
-                return super().keeps_signs(delta)
+                return super().keeps_signs(np.sqrt(np.abs(delta)) if self.root else delta)
             except NoSeries:
                 return False
 
@@ -324,24 +333,35 @@ class Around(Path):
 class BothSides:
     """|x|·sin|x| at 0 → t² − t⁴/6 + …: series of functions that are one on both sides of a point, as parts may not be.
 
+    where(x > 0, cos √x, cosh √−x) at 0 → 1 − t/2 + t²/24 − …: in a root, if that branches.
+
     Source: A. Griewank & A. Walther, "Evaluating Derivatives", 2nd ed., section 14.2, for derivatives at kinks.
     """
 
     def __init__(self, argument: Term, point: float, length: int):
-        self.point = point
-        self.sides = [Around(argument, point, length, side) for side in (1, -1)]
+        self.argument, self.point, self.length = argument, point, length
+        self.sides = self._looked_at()
+
+    def _looked_at(self, root: bool = False) -> list[Around]:
+        return [Around(self.argument, self.point, self.length, side, root) for side in (1, -1)]
 
     def expand(self, t: Term) -> Laurent:
         """max(x, 0) + log1p(e^−|x|) at 0 → log 2 + t/2 + t²/8 + …; raises NoSeries where sides differ: |x|."""
         right, left = self.expand_each(t)
-        powers = range(min(right.start, left.start), self.sides[0].length)
+        powers = range(min(right.start, left.start), self.length)
         if right.holds != left.holds or not all(_agree(right.at(k), left.at(k)) for k in powers):
             raise NoSeries("it is another function on the other side")
         return right
 
     def expand_each(self, t: Term) -> tuple[Laurent, Laurent]:
         """|x| at 0 → t, −t: the series right of a point and left of it, both in t = x − point."""
-        right, left = (side.expand(t) for side in self.sides)
+        try:
+            right, left = (side.expand(t) for side in self.sides)
+        except BranchPoint:
+            if self.sides[0].root:
+                raise
+            self.sides = self._looked_at(root=True)
+            right, left = (side.expand(t) for side in self.sides)
         odd = [(left.start + i) % 2 for i in range(len(left.residues))]
         residues = [-c % PRIME if k else c for k, c in zip(odd, left.residues, strict=True)]
         numbers = [c.copy_negate() if k else c for k, c in zip(odd, left.numbers, strict=True)]

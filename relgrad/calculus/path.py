@@ -138,6 +138,8 @@ class Path:
         """Series whose signs are asked, and the powers that tell."""
         self.differs = False
         """Whether the program decides otherwise at t = 0 than nearby."""
+        self.has_kinks = False
+        """Whether it reads the slope of a size that is 0 at t = 0, which is a convention there."""
         self.has_roots = False
         """Whether roots are taken that are others on the other side of t = 0."""
         self.has_logarithms = False
@@ -464,7 +466,7 @@ class Path:
             return Product(self.exact(nearby), operands[0])
         if op is sign:
             nearby, there = self.signs(operands[0])
-            self.differs = self.differs or there is not nearby
+            self.has_kinks = self.has_kinks or there is not nearby
             return self.exact(nearby)
         if op in (isfinite, isinf, isnan):
             if operands[0].has_pole:

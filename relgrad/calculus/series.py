@@ -7,8 +7,8 @@ exact, so each derivative has a series as good as the function's, and not one of
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,14 @@ from relgrad.implementations import implements
 from relgrad.interpret import RAISED, interpret, value_of
 from relgrad.kernels.near import near
 from relgrad.leaf import Input
+from relgrad.logic.build import fitted as in_place
 from relgrad.logic.group import representable
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, Op, as_term, constant
 from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.selection import where
 from relgrad.ops.structure import broadcast_like
-from relgrad.term import Term, rebuild, substitute, subterms, term
+from relgrad.term import Term, rebuild, remade, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import REAL, Interval, array_type
 
@@ -81,14 +83,20 @@ class Series(Elementwise):
         return Tracer(applied(self.body, self.argument, as_term(operands[0])))
 
     def outside(self, *operands: Any) -> Any:
-        """∨ of the ops' own tests: where x is outside of the domain of an op in the body; None for no test."""
+        """∨ of the ops' own tests: where x is outside of the domain of an op in the body, in a branch that is taken.
+
+        None for no test.
+        """
         (x,) = operands
-        found = None
+        found: dict[Term, Any] = {}
         for node in subterms(self.body):
-            test = node.op.outside(*[Tracer(applied(r, self.argument, as_term(x))) for r in node.rands])
-            if test is not None:
-                found = test if found is None else np.logical_or(found, test)
-        return found
+            rands = [Tracer(applied(r, self.argument, as_term(x))) for r in node.rands]
+            tests = [found[r] for r in node.rands]
+            if node.op is where and any(test is not None for test in tests[1:]):
+                tests[1:] = [np.where(rands[0], *[False if test is None else test for test in tests[1:]])]
+            known = [test for test in (node.op.outside(*rands), *tests) if test is not None]
+            found[node] = reduce(np.logical_or, known) if known else None
+        return found[self.body]
 
     def range_of(self, *ranges: Interval) -> Interval:
         """f(range of x), op by op; closed at both ends, as a limit may be a value that others only come near."""
@@ -208,8 +216,30 @@ def values_at(roots: Sequence[Term], x: Term, at: Any) -> list[Any] | None:
 
 @lru_cache(maxsize=1024)
 def slope(body: Term, x: Term, conventions: Conventions) -> Term:
-    """sin(x)/x → its derivative by the rules, as a body: written out once."""
+    """sin(x)/x → its derivative by the rules, as a body: written out once.
+
+    where(x > 0, f, g)′ = where(x > 0, f′, g′): no mask is multiplied with what is infinite in the other branch.
+    """
+    if body.op is where and not math.isnan(conventions.untaken):
+        c, *branches = body.rands
+        told = [
+            decided(t, lambda other, taken=taken: taken if other is c else None)
+            for taken, t in zip((True, False), branches, strict=True)
+        ]
+        return where(c, *[slope(t, x, conventions) for t in told])
     return derivative(body, x, conventions)
+
+
+def decided(t: Term, holds: Callable[[Term], bool | None]) -> Term:
+    """sin(where(x > 0, x, 1)) → sin(x) where x > 0 holds: a term with choices taken of which the condition is known."""
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        """where(c, a, b) → a if c holds, b if it fails; others made again."""
+        known = holds(old.rands[0]) if old.op is where else None
+        taken = None if known is None else in_place(rands[1 if known else 2], old)
+        return remade(old, rands) if taken is None else taken
+
+    return rebuild([t], change)[0]
 
 
 @lru_cache(maxsize=2048)

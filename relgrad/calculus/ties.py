@@ -183,7 +183,7 @@ def _series(
     path = Path(of, MOST, many=EACH * sum(1 for _ in subterms(program.body)) + MANY)
     series = path(program.body)
     found = {k: series.at(k) or ZERO for k in range(min(series.start, 0), terms)}
-    if path.differs or not path.keeps_signs(1.0):
+    if path.differs or path.has_kinks or not path.keeps_signs(1.0):
         raise NoSeries("a sign changes on the way")
     return found
 

@@ -116,7 +116,8 @@ def in_series(
             if singular:
                 better, series = expanded(body, x)
             if kinks and not series:
-                better, series = smoothed(body, x, kinks, derived, conventions)
+                alike = 2.0**12 * float(np.finfo(t.type.dtype).eps)
+                better, series = smoothed(body, x, kinks, derived, conventions, alike)
             for other in (_of_size, _inverted, _of_sum) if singular and not series else ():
                 if not series and (made := other(body, x)) is not None:
                     whole, read, again = made

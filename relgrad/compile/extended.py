@@ -69,7 +69,7 @@ def _is_small(node: Term, small: set[Term]) -> bool:
 def _is_part(node: Term) -> bool:
     """x·σ(y), x·cos(y) → True: a product with what is no larger than 1 may become too small, but not too large."""
     shares = [range_of(rand) for rand in node.rands] if node.op is multiply else []
-    return any(share.low >= -1 and share.high <= 1 for share in shares)
+    return any(share.within(-1, 1) for share in shares)
 
 
 def _stays(node: Term) -> bool:

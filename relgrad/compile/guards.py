@@ -113,26 +113,29 @@ class Test(Op):
     def output_type(self, *types: object) -> Type:
         return array_type(bool)
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        """cancels(t, a, axis=-1) → {"axis": -1}: what a kernel is told, but for what it takes by default."""
+        axis = self.axes[0] if len(self.axes) == 1 else self.axes
+        told = {"axis": (axis, ()), "chances": (self.chances, 1), "bits": (self.bits, None)}
+        return {name: value for name, (value, usual) in told.items() if value != usual}
+
     def compute(self, *arrays: Any) -> Any:
         """any(kernel(t, a, (b, k), axis=…, chances=…)) as a truth value."""
-        options: dict[str, Any] = {"axis": self.axes} if self.axes else {}
-        if self.chances != 1:
-            options["chances"] = self.chances
-        if self.bits is not None:
-            options["bits"] = self.bits
-        return np.bool_(np.any(getattr(kernels, self.kernel)(*self._paired(arrays, tuple), **options)))
+        return np.bool_(np.any(getattr(kernels, self.kernel)(*self._paired(arrays, tuple), **self._options)))
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         """t, a, b, k → "cancels(t, a, (b, k), axis=-1)", numbers written out."""
-        axis = self.axes[0] if len(self.axes) == 1 else self.axes
         plain = [is_constant(x) and x.type.ndim == 0 for x in node.rands]
         names = [
             (number(x.op.value, x.type.dtype) or t) if p else t
             for x, t, p in zip(node.rands, names, plain, strict=True)
         ]
         texts = self._paired(names, lambda pair: f"({', '.join(pair)})")
-        options = [f"axis={axis}"] * bool(self.axes) + [f"chances={self.chances:g}"] * (self.chances != 1)
-        options += [f"bits={self.bits}"] * (self.bits is not None)
+        options = [
+            f"{name}={value:g}" if name == "chances" else f"{name}={value}"
+            for name, value in self._options.items()
+        ]
         return f"{self.kernel}({', '.join([*texts, *options])})"
 
     def _paired(self, operands: Sequence[Any], pair: Callable[[list[Any]], Any]) -> list[Any]:

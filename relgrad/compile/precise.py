@@ -46,6 +46,7 @@ from relgrad.types import ArrayType, TupleType, Type, array_type
 Expand = Callable[[Sequence[Term]], Sequence[Term]]
 WHOLE, UNIT = 2.0**24, 64.0
 """Whole numbers up to this, and multiples of 1/64, are what they seem to be: no other number is rounded to them."""
+WIDE = np.dtype(np.float64)
 MANY = 1000
 """Constants of more entries are data that may have been computed."""
 SMALL = 1000
@@ -80,14 +81,7 @@ class Literal(Op):
     @classmethod
     def of(cls, kernel: str, t: Term) -> Term:
         """rounded, 0.33333334 → rounded(0.3333333432674408): a float with its word, and all digits of a float64."""
-        wide = np.dtype(np.float64)
-        x = (
-            constant(t.op.value, wide)
-            if is_constant(t)
-            else t
-            if t.type.dtype == wide
-            else term(Cast(wide), t)
-        )
+        x = constant(t.op.value, WIDE) if is_constant(t) else Cast(WIDE).make_node(t)
         return term(cls(kernel, t.type.dtype), x)
 
     @property
@@ -276,7 +270,7 @@ def in_float64(traced: Traced) -> Traced | None:
             return term(Input(op.label, wide, op.symbol, op.range, op.facts, op.trace))
         if type(op) is Constant:
             return constant(op.value, np.float64)
-        return term(Cast(np.dtype(np.float64)), *rands) if type(op) is Cast else op.make_node(*rands)
+        return term(Cast(WIDE), *rands) if type(op) is Cast else op.make_node(*rands)
 
     every = (*traced.inputs, *traced.outside)
     new = rebuild([*every, *traced.outputs], change)

@@ -171,7 +171,7 @@ def _left_of_product(product: ProductView, dtype: Any, outside: ProductView = ON
     found = _complements(product) if product.coefficient == 1 else None
     if found is None:
         return None
-    shares = [range_of(b).low >= 0 and range_of(b).high <= 1 for b, _ in found]
+    shares = [range_of(b).within(0, 1) for b, _ in found]
     bare = all(b in product.factors for b, _ in found)
     plain = len(found) == 1 or (bare and any(shares) and shares.count(False) < 2)
     before, parts = outside if plain else ONE, list[SumView]()
@@ -215,8 +215,7 @@ def labelled_sum(t: Term) -> Any:
     for (p, k), (y, n) in permutations(view.terms.items()):
         if k != -n or not is_term(p) or not is_term(y) or not maybe_one(y):
             continue
-        left, among = complement_of(p), range_of(p)
-        if left is None or among.low < 0 or among.high > 1:
+        if not range_of(p).within(0, 1) or (left := complement_of(p)) is None:
             continue
         rest = build_sum(SumView(1, {y: -1}), dtype)
         parts = [
@@ -249,7 +248,7 @@ def _complements(product: ProductView) -> list[tuple[Term, Term]] | None:
         if not is_term(base) or not base.ground or (powers := _powers(base, e)) is None:
             return None
         found += powers
-    return sorted(found, key=lambda pair: range_of(pair[0]).low < -1 or range_of(pair[0]).high > 1)
+    return sorted(found, key=lambda pair: not range_of(pair[0]).within(-1, 1))
 
 
 def _powers(base: Term, e: Any) -> list[tuple[Term, Term]] | None:

@@ -248,6 +248,11 @@ class Joined(NamedTuple):
         return all(piece.nonnegative for piece in self.pieces)
 
     @property
+    def is_written(self) -> bool:
+        """Whether no exponent is a logarithm that the log domain forms: Σ e^x·e^y: yes; Σ e^x·(Σ e^y)⁻¹: no."""
+        return not any(is_term(b) and is_formed(b) for piece in self.pieces for b in piece.factors.factors)
+
+    @property
     def _operands(self) -> list[Any]:
         return [self.exponent] if self.weights is None else [self.exponent, self.weights]
 
@@ -474,9 +479,24 @@ class Reading(NamedTuple):
 
 def reading(t: Term) -> Reading | None:
     """2·e^x·e^y → 2, x + y;    e^x + e^y → 1, logaddexp(x, y): how the log domain reads a term; None of open signs."""
-    if not is_exponential(t):
-        return None
-    return kept(t, "log domain", _read, lambda x: [] if is_stated(x) else filter(is_exponential, parts_of(x)))
+    return kept(t, "log domain", _read, _read_parts) if is_exponential(t) else None
+
+
+def is_formed(t: Term) -> bool:
+    """(Σ e^x)⁻¹·e^y → True, e^x·e^y → False: whether the exponent of a term is a logarithm that the log domain forms,
+    with an error of its own size.
+    """
+    return is_exponential(t) and kept(t, "formed logarithm", _is_formed, _read_parts)
+
+
+def _is_formed(t: Term) -> bool:
+    whole = t in product_of(t).factors and (t.op.as_sum or type(t.op) in (Sum, Norm))
+    return bool(whole) or any(p.cache["formed logarithm"] for p in _read_parts(t))
+
+
+def _read_parts(t: Term) -> Iterator[Term]:
+    """w·e^x·(1 + e^y) → e^x, 1 + e^y: the parts of which a term's reading is made."""
+    return filter(is_exponential, () if is_stated(t) else parts_of(t))
 
 
 def logarithm(t: Term) -> Any:
@@ -643,8 +663,7 @@ def _grows(weight: Any) -> bool:
     if not is_term(weight):
         return False
     if weight.op in (power, float_power) and type(weight.rands[1].op) is not Constant:
-        known = range_of(weight.rands[0])
-        return known.low < -1 or known.high > 1
+        return not range_of(weight.rands[0]).within(-1, 1)
     # Through sums, products and what else is linear, an exponential grows unseen.
     stack, seen = [weight], {weight}
     while stack and len(seen) < SEEN:

@@ -6,6 +6,12 @@
     e^x·put(a/S, i)             put(e^x[i]·a/S, i)
 
 What stands in place of the sum never overflows, and its derivatives are those of softmaxes.
+
+Exponents are those that are written. A logarithm that would be formed of a sum, as those of u and v in
+
+    u = a/(K @ v),  v = b/(Kᵀ @ u),  K = e^x
+
+has an error of its own size, which the quotient as written has not: extended range keeps that one in range.
 """
 
 from __future__ import annotations
@@ -28,6 +34,7 @@ from relgrad.logscale.domain import (
     Joined,
     Piece,
     is_exponential,
+    is_formed,
     join,
     joined_sum,
     may_overflow,
@@ -90,7 +97,7 @@ def _denominators(view: ProductView) -> list[Denominator]:
     for base, e in view.factors.items():
         if _is_divisor(base, e):
             joined = joined_sum(base) if _is_sum(base) else _single(base)
-            if joined is not None and not _stays(joined):
+            if joined is not None and joined.is_written and not _stays(joined):
                 found.append((base, -e, joined))
     return found
 
@@ -106,7 +113,7 @@ def _stays(joined: Joined) -> bool:
 
 def _single(base: Term) -> Joined | None:
     """max(e^x) → e^max(x): a divisor that is one exponential, and neither written so nor a sum; else None."""
-    found = reading(base) if base.op.in_log_domain(base) is None else None
+    found = None if base.op.in_log_domain(base) is not None or is_formed(base) else reading(base)
     if found is None or found.weight is not None or found.exponent is None:
         return None
     return join([Piece(ProductView(1, {base: 1}), ProductView(1, {}), found.exponent)], base)
@@ -200,8 +207,7 @@ def _is_unbounded(b: Any, e: Number) -> bool:
         return False
     if b.op is exp:
         return True
-    looked_into = _is_sum(b) and e >= 1 and e == int(e)
-    return e > 0 and not looked_into and may_overflow(b) and reading(b) is not None
+    return e > 0 and not is_formed(b) and may_overflow(b) and reading(b) is not None
 
 
 def drawn_product(t: Term) -> Any:
