@@ -3,9 +3,10 @@
 The steps of a loop make the same terms of other operands, and most relations fail at most places. A place looks as
 the first terms below it do, in the order of a breadth-first walk: their heads, types and ranges, and which of them are
 one and the same; the names of inputs do not matter. Relations look no further, but for sums and products that are
-longer than a view holds.
+longer than a view holds. An increment may rest on what two large programs share further below; of the many places that
+a loop makes it is looked for at those of new looks.
 
-Not to look is always sound: a place is left as it is, as where no relation applies.
+Not to look is always sound: a place is left as it is, as where no relation applies, and what cancels there has a guard.
 """
 
 from __future__ import annotations
