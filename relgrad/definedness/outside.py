@@ -108,9 +108,7 @@ def possible(test: Term) -> Term | None:
         if len(known) == 2:
             return test.op.make_node(*known)
         return known[0] if known and test.op is logical_or else None
-    if test.op is less or test.op is greater:
-        return _comparison(test)
-    return test
+    return _comparison(test) if test.op.solutions is not None else test
 
 
 def _comparison(test: Term) -> Term | None:
@@ -118,8 +116,8 @@ def _comparison(test: Term) -> Term | None:
     op, (x, bound) = test.op, test.rands
     if not _is_number(bound):
         return test
-    known, limit = range_of(x), float(bound.op.value)
-    if known.low >= limit if op is less else known.high <= limit:
+    limit = float(bound.op.value)
+    if is_empty(meet(range_of(x), op.solutions(limit))):
         return None
     while (found := _peeled(op, x, limit)) is not None:
         op, x, limit = found
@@ -171,6 +169,8 @@ def given(test: Term, condition: Term, truth: bool) -> Term | None:
 
 def _excludes(test: Term, condition: Term, truth: bool) -> bool:
     """Whether a test is false wherever a condition is true (or false): x < 0 and x > 0: yes; x < 1 and x > 0: no."""
+    if test.op is logical_and:
+        return any(_excludes(part, condition, truth) for part in test.rands)
     if truth and condition.op is logical_and:
         return any(_excludes(test, part, truth) for part in condition.rands)
     if not truth and condition.op is logical_or:
