@@ -767,3 +767,20 @@ def test_what_answers_with_its_argument_does_so_after_a_constant_was_written():
 
     for got, want in zip(rg.stabilize(f)(7.0), f(7.0), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_writing_along_an_axis_or_none(axis):
+    """np.array(x.flat), into which NumPy writes where no axis is given, is a view of x."""
+    places = np.array([3, 0]) if axis is None else np.array([[1, 0]] if axis else [[1], [0]])
+
+    def f(x, v):
+        y = 2 * x
+        np.put_along_axis(y, places, v, axis)
+        return y
+
+    x = np.array([[0.3, 1.2], [-0.5, 0.7]])
+    for v in (np.float64(5.0), np.array([5.0])):
+        np.testing.assert_array_equal(rg.stabilize(f)(x, v), f(x, v))
+        slope = rg.grad(lambda x, v: np.sum(f(x, v)))(x, v)
+        np.testing.assert_array_equal(slope, np.where(f(x, v) == 5, 0, 2))

@@ -122,7 +122,7 @@ class _Masks:
         return _either([m for m in (passed, test) if m is not None])
 
     def _outside(self, node: Term) -> Term | None:
-        """log(x) → x < 0; of quotients in derivatives nothing: some are of cotangents, which may be 0 for not flowing."""
+        """log(x) → x < 0; of quotients in derivatives nothing: they may be of a 0 that does not flow."""
         return (
             outside(node, self._domains)
             if self._domains and not (self._derived and node.op is divide)

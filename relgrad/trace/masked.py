@@ -122,10 +122,10 @@ def _entrywise(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
         return None
     if any(np.ndim(x) for x in inputs if not isinstance(x, Masked)):
         return None
-    whole = as_term(wrap(builder(*[x.whole if isinstance(x, Masked) else x for x in inputs])))
+    whole = as_term(wrap(builder(*[wrap(x.whole) if isinstance(x, Masked) else x for x in inputs])))
     filled = all(x.filled for x in chosen)
     if not filled and _leaves_domain(whole, [x.whole for x in chosen]):
-        whole = as_term(wrap(builder(*[_filled(x) if isinstance(x, Masked) else x for x in inputs])))
+        whole = as_term(wrap(builder(*[wrap(_filled(x)) if isinstance(x, Masked) else x for x in inputs])))
         filled = True
     return Masked(whole, chosen[0].mask, filled)
 
