@@ -501,3 +501,16 @@ def test_bessel_functions_far_off_are_those_of_scipys_that_know_them(name):
 )
 def test_an_incomplete_gamma_function_whose_factors_leave_the_range_is_zero(name, a, x):
     assert rg.stabilize(getattr(scipy.special, name))(a, x) == 0.0
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e300])
+def test_weights_at_the_ends_of_the_range_are_weights(scale):
+    """log Σ w·2ᵏ·eˣ = log Σ w·eˣ + k·log 2, for denormal numbers, too."""
+    x, w = np.array([0.3, -0.2, 0.1]), np.array([1.0, 2.0, 3.0])
+    known = math.log(scale) + K.logsumexp(x, weights=w)
+    np.testing.assert_allclose(K.logsumexp(x, weights=w * scale), known, rtol=1e-13)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_bessel_functions_far_off_keep_the_dtype(order):
+    assert K.ive(order, np.array([1e10, 2.0], np.float32)).dtype == np.float32

@@ -152,7 +152,8 @@ def _far(order: float, x: Any, known: Any, sign: float) -> Any:
     scale = (_ROOT_HALF_PI if sign > 0 else _ROOT_HALF_PI / np.pi) * np.where(
         x < 0, (-1.0) ** int(order), 1.0
     )
-    return np.where(far, scale * (1 + sign * (4 * order**2 - 1) / (8 * size)) / np.sqrt(size), known)[()]
+    found = scale * (1 + sign * (4 * order**2 - 1) / (8 * size)) / np.sqrt(size)
+    return np.where(far, found, known).astype(known.dtype)[()]
 
 
 @kernel
