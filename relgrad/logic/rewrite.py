@@ -31,8 +31,8 @@ from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.space import entries
 from relgrad.logic.theory import BAG, SUM, is_written, linear_operands, linear_positions, stands_outside
 from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term, unknowns, walked
-from relgrad.logic.view import LIMIT, MOST, applied, flat, operands, product_of, root, sum_of, times, width
-from relgrad.op import Op, Pack, is_constant
+from relgrad.logic.view import LIMIT, MOST, applied, flat, product_of, root, sum_of, times, width
+from relgrad.op import Pack, is_constant
 from relgrad.ops.arithmetic import divide
 from relgrad.ops.casting import cast
 from relgrad.ops.exponential import exp
@@ -216,34 +216,22 @@ def factors(pattern: SumView, subject: SumView) -> list[ProductView]:
 
 
 def may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
-    """x − f(x) in z − f(z): yes, in z − f(y): no → a cheap first test, whether some z stands beside f(z).
-
-    hypot(x, y) − y in hypot(a, hypot(b, c)) + d: no; beside hypot(b, c), which may be y: yes.
-    """
+    """x − f(x) in z − f(z): yes, in z − f(y): no → a cheap first test, whether some z stands beside f(z)."""
     echo = p.cache.get("echo", False)
     if echo is False:
-        echo = p.cache["echo"] = next((found for q in pattern.terms if (found := _echo(q, pattern))), None)
+        echo = p.cache["echo"] = next(
+            (q.op for q in pattern.terms if is_term(q) and q.op.elementwise and q.rands[0] in pattern.terms),
+            None,
+        )
     if echo is None:
         return True
-    op, i = echo
-    alike = [t for t in subject.terms if is_term(t) and t.op == op]
-    if op.laws.associative and len(alike) > 1:
-        return True
     known = {key_of(t) for t in subject.terms}
-    for t in alike:
-        both = operands(t, op) if op.laws.associative else t.rands
-        for x in both if op.laws.commutative else [t.rands[i]]:
-            inner = sum_of(x).terms
+    for t in subject.terms:
+        if is_term(t) and t.op == echo:
+            inner = sum_of(t.rands[0]).terms
             if not inner or not known.isdisjoint(map(key_of, inner)):
                 return True
     return False
-
-
-def _echo(q: Any, pattern: SumView) -> tuple[Op, int] | None:
-    """f(y, x) in x − f(y, x) → f, 1: an op with an operand that stands beside it as well, and which; or None."""
-    if not is_term(q) or not q.op.elementwise:
-        return None
-    return next(((q.op, i) for i, x in enumerate(q.rands) if x in pattern.terms), None)
 
 
 def scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
