@@ -9,7 +9,7 @@ from quicktions import Fraction
 
 from relgrad.contract import Laws
 from relgrad.implementations import implements
-from relgrad.op import Op, as_term, constant, is_constant
+from relgrad.op import Op, constant, is_constant
 from relgrad.ops.conventional import Ruled, at_zero
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import (
@@ -25,28 +25,7 @@ from relgrad.ops.intervals import (
 )
 from relgrad.ops.powers import Power, power_rules
 from relgrad.ops.structure import broadcast_like
-from relgrad.term import Term, kept
-from relgrad.types import NONNEGATIVE, POSITIVE, ArrayType, Interval
-
-
-def _nothing_counted(x: Any, y: Any) -> Any:
-    """Σ x/n → x = 0 ∧ n = 0, where n is a count: 0/0, which has no limit, as n stays 0 nearby. None for other divisors.
-
-    The mean of what a mask chooses, where it chooses nothing.
-    """
-    n = as_term(y)
-    if not kept(n, "is_counted", _is_counted) or (is_constant(n) and np.all(n.op.value)):
-        return None
-    return np.logical_and(x == 0, y == 0)
-
-
-def _is_counted(t: Term) -> bool:
-    """Σ (x > 0), Σ where(x > 0, 1, 0), 3 → True; x, y·Σ (x > 0) → False: whether a term is made of truth values,
-    integers and constants alone.
-    """
-    if is_constant(t) or (isinstance(t.type, ArrayType) and t.type.dtype.kind != "f"):
-        return True
-    return bool(t.rands) and all(x.cache["is_counted"] for x in t.rands)
+from relgrad.types import NONNEGATIVE, POSITIVE, Interval
 
 
 def _is_one(x: Any) -> bool:
@@ -151,7 +130,6 @@ divide = elementwise(
     exactly=_quotient,
     strict=True,
     finite=True,
-    outside=_nothing_counted,
     divisors=(1,),
     grows=True,
     rough=(1,),
