@@ -316,9 +316,13 @@ class Project(Op):
 def constant(value: Any, dtype: Any = None) -> Term:
     """Return the constant term of an array or scalar; a bare Python number keeps a weak dtype.
 
+    30! is the float that NumPy makes of it beside floats: no integer of NumPy's holds it.
+
     >>> constant(0.0) is constant(-0.0), constant(1) is constant(True), constant(float("nan")) is constant(np.nan)
     (False, False, True)
     """
+    if type(value) is int and not -(2**63) <= value < 2**64:
+        value = float(value)
     kind = type(value)
     if dtype is not None:
         if kind is float and value:  # 0.0 == -0.0 would share an entry

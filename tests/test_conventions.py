@@ -209,6 +209,27 @@ def test_where_everything_is_minus_infinity():
     assert_orders(lambda x: np.logaddexp(x[0], x[1]), NOTHING, [-INF, 0.0, 0.0, 0.0])
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda t: t[0],
+        lambda t: np.sum(np.where(np.isfinite(t), t, 0.0)),
+        lambda t: np.sum(np.exp(t)),
+        lambda t: np.logaddexp.reduce(t),
+        lambda t: np.max(t) ** 2,
+    ],
+)
+def test_nothing_flows_to_what_a_mask_leaves_out_though_it_leaves_out_everything(read):
+    """∂ log Σ where(c, eˣ, 0) = where(c, share, 0), where all shares are 0/0."""
+    f = lambda x: read(np.log(np.sum(np.where(x > 0, np.exp(x), 0), axis=0)))
+    x = np.array([[0.6, -1.0], [0.2, -0.3]])
+    np.testing.assert_allclose(rg.grad(f)(x)[:, :1], rg.grad(f)(x[:, :1]), rtol=1e-12)
+    assert not rg.grad(f)(x)[:, 1].any()
+    second = rg.hessian(f)(x)
+    assert not second[:, 1].any()
+    assert not second[:, :, :, 1].any()
+
+
 def test_a_masked_row_does_not_touch_the_others():
     weights = lambda x: np.exp(x) / np.sum(np.exp(x), axis=1, keepdims=True)
     x = np.array([[-INF, -INF], [0.0, 1.0]])

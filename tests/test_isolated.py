@@ -489,3 +489,19 @@ def test_a_branch_may_hold_one_of_several_results() -> None:
         warnings.simplefilter("error", rg.RelgradWarning)
         assert rg.stabilize(largest)(np.array([2.0, 0.0, 1.0])) == 1
         np.testing.assert_array_equal(rg.grad(largest)(np.array([3.0, 4.0, 1.0])), [1, 1, 0])
+
+
+def test_nothing_is_near_an_integer() -> None:
+    """where(n == 0, 1, sin(n)/n) stands for an integer n, also where n is computed."""
+
+    def f(x: Any) -> Any:
+        n = np.argmax(x, 0)
+        return np.median(np.where(n > 0, np.log(np.where(n > 0, n, 1)), 0.0)) + np.sum(
+            np.where(n == 0, 1.0, np.sin(n) / np.where(n == 0, 1, n)) * x
+        )
+
+    x = np.array([[0.9, 1.1], [0.2, 3.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(rg.stabilize(f)(x), f(x), rtol=1e-14)
+        np.testing.assert_allclose(rg.grad(f)(x), np.ones((2, 1)) * [1.0, np.sin(1.0)], rtol=1e-14)

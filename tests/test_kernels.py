@@ -9,11 +9,13 @@ import warnings
 import mpmath as mp
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numeric_kernels import numeric_kernels
 
+import relgrad as rg
 from relgrad import kernels as K
 from relgrad.op import Symbolic
 
@@ -483,3 +485,32 @@ def test_beta_functions_of_arguments_of_any_size(seed):
             value = mp.exp(log)
             if value > 1e-290:
                 assert abs(K.beta(a, b) - value) <= 48 * 2.0**-53 * max(1, *slopes) * value, (a, b)
+
+
+@pytest.mark.parametrize("name", ["i0e", "i1e", "k0e", "k1e", "i0", "i1"])
+def test_bessel_functions_far_off_are_those_of_scipys_that_know_them(name):
+    """√x·e⁻ˣ·I₀(x) → 1/√(2π): SciPy's functions of any order are NaN there."""
+    x = np.array([1e7, 1e10, 1e100, 1.7e308, np.inf, 2.0])
+    x = np.concatenate([x, -x]) if "i" in name else x
+    function = getattr(scipy.special, name)
+    np.testing.assert_allclose(rg.stabilize(function)(x), function(x), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("name", "a", "x"), [("gammainc", 720.0, 3.5), ("gammaincc", 2.0, 1e200), ("gammaincc", 0.3, np.inf)]
+)
+def test_an_incomplete_gamma_function_whose_factors_leave_the_range_is_zero(name, a, x):
+    assert rg.stabilize(getattr(scipy.special, name))(a, x) == 0.0
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e300])
+def test_weights_at_the_ends_of_the_range_are_weights(scale):
+    """log Σ w·2ᵏ·eˣ = log Σ w·eˣ + k·log 2, for denormal numbers, too."""
+    x, w = np.array([0.3, -0.2, 0.1]), np.array([1.0, 2.0, 3.0])
+    known = math.log(scale) + K.logsumexp(x, weights=w)
+    np.testing.assert_allclose(K.logsumexp(x, weights=w * scale), known, rtol=1e-13)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_bessel_functions_far_off_keep_the_dtype(order):
+    assert K.ive(order, np.array([1e10, 2.0], np.float32)).dtype == np.float32

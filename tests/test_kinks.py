@@ -422,3 +422,11 @@ def test_what_bounds_itself_has_no_kink(strategy: str) -> None:
     for bounded in (lambda x: np.minimum(x, np.max(x)), lambda x: np.clip(x, x.min(), None)):
         slope = rg.grad(lambda x, bounded=bounded: np.sum(bounded(x) * w), strategy=strategy)
         np.testing.assert_array_equal(slope(np.ones(3)), w)
+
+
+def test_a_number_with_its_own_sign_is_the_number():
+    """copysign(x, x) = x, at 0 as well."""
+    assert rg.grad(lambda x: np.copysign(x, x))(0.0) == 1.0
+    np.testing.assert_array_equal(
+        rg.stabilize(lambda x: np.copysign(x, x))(np.array([-0.0, np.nan])), [-0.0, np.nan]
+    )

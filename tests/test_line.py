@@ -1225,6 +1225,13 @@ def test_a_choice_between_constants_has_no_series_beside_it():
     assert "along_line" not in slope.source(np.ones(3))
 
 
+@pytest.mark.parametrize("x", [-1e-200, -1e-16, 0.0])
+def test_what_is_infinite_beside_a_line_does_not_vanish_there(x: float) -> None:
+    """log 0 = −∞ ± ∞ is no coefficient that vanishes but for rounding."""
+    f = rg.stabilize(lambda y: np.log(np.sum(np.where(y > 0, np.exp(y), 0), axis=-1)))
+    np.testing.assert_array_equal(f(np.array([[1.0], [x]])), [1.0, -np.inf])
+
+
 @pytest.mark.parametrize(
     ("x", "y"), [(1e-30, 1e20), (1e-160, 1e170), (1e-300, 1e200), (1e-10, 1e300), (0.0, 2.0)]
 )

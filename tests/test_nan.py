@@ -401,6 +401,34 @@ def test_a_derivative_at_infinity_is_what_the_chain_rule_makes_of_it() -> None:
     assert rg.grad(lambda x: np.sum(decay(x)))(np.array([np.inf, 1.0]))[0] == 0.0
 
 
+@pytest.mark.parametrize(
+    "mean",
+    [
+        lambda x: np.mean(x, axis=1, where=x > 0),
+        lambda x: np.nanmean(np.where(x > 0, x, np.nan), axis=1),
+        lambda x: np.sum(np.where(x > 0, x, 0), axis=1) / np.sum(x > 0, axis=1),
+        lambda x: np.sum((x > 0) * x, axis=1) / np.sum(np.where(x > 0, 1.0, 0.0), axis=1),
+        lambda x: np.bincount([0, 0, 1, 1], (x * (x > 0)).ravel()) / np.bincount([0, 0, 1, 1], x.ravel() > 0),
+    ],
+)
+def test_the_mean_of_nothing_is_not_a_number(mean: Any) -> None:
+    """0/0 by a count, which is 0 nearby as well, has no limit; where a mask excludes it, nothing is asked."""
+    x = np.array([[1.0, 3.0], [-1.0, -2.0]])
+    np.testing.assert_array_equal(rg.stabilize(mean)(x), [mean(x[:1].repeat(2, 0))[0], np.nan])
+    guarded = lambda x: np.where(np.sum(x > 0, axis=1) > 0, mean(x), 7.0)
+    np.testing.assert_array_equal(rg.stabilize(guarded)(x), [mean(x[:1].repeat(2, 0))[0], 7.0])
+    slope = rg.grad(lambda x: np.sum(guarded(x)))(x)
+    np.testing.assert_array_equal(slope != 0, [x[0] > 0, [False, False]])
+
+
+def test_a_count_that_is_guarded_costs_nothing() -> None:
+    def f(x):
+        n = np.sum(x > 0)
+        return np.where(n > 0, np.sum(np.where(x > 0, x, 0)) / n, 0.0)
+
+    assert "keeps_nan" not in rg.stabilize(f).source(np.ones(3))
+
+
 def test_what_nan_is_replaced_by_as_written_replaces_it() -> None:
     assert rg.stabilize(lambda x: np.where(np.isnan(x / x), 5.0, x))(np.nan) == 5.0
 

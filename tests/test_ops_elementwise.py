@@ -797,3 +797,20 @@ def test_a_choice_that_is_known_is_no_choice():
     np.testing.assert_array_equal(rg.stabilize(lambda x: np.where(yes[:, None], x, 2.0))(x), [x, x])
     assert rg.stabilize(lambda x: np.where(True, x, np.float64(2)))(x.astype(np.float32)).dtype == np.float64
     assert rg.stabilize(lambda x: np.where(yes[:0], x, 2.0))(x[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, bool])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.power(x, [0, 1, 2]),
+        lambda x: np.maximum((1.5, 2, 3), x),
+        lambda x: np.multiply(x, [x[0], 1, 2]),
+        lambda x: np.add(x, [[1], [2]]),
+    ],
+)
+def test_lists_are_operands_of_the_dtype_that_numpy_gives_them(f, dtype):
+    x = np.array([1, 2, 3]).astype(dtype)
+    found = rg.stabilize(f)(x)
+    np.testing.assert_allclose(found, f(x), rtol=1e-3)
+    assert found.dtype == f(x).dtype

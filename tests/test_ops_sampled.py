@@ -260,3 +260,20 @@ def test_choices_that_there_are_not_are_numpys_error(strategy):
         for wrong in ([0, 2, 1], [0, -1, 1]):
             with pytest.raises(ValueError, match="invalid entry in choice array"):
                 f(np.array(wrong, kind), x, y)
+
+
+@pytest.mark.parametrize("lost", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("k", range(4))
+def test_interpolation_between_points_of_which_one_is_no_number(lost: float, k: int) -> None:
+    """At the points, and beyond the next ones, f is what it is without it."""
+    xp, fp = np.arange(4.0), np.array([1.0, 2.0, 0.5, 3.0])
+    fp[k] = lost
+    x = np.concatenate([xp, xp[:-1] + 0.4, [-1.0, 5.0]])
+    f = lambda x, fp: np.interp(x, xp, fp)
+    np.testing.assert_allclose(rg.stabilize(f)(x, fp), f(x, fp), rtol=1e-14)
+    slope = rg.grad(lambda x, fp: np.sum(np.where(np.isfinite(f(x, fp)), f(x, fp), 0)))(x, fp)
+    inside = np.isfinite(f(x, fp)) & (x != np.rint(x))
+    step = 1e-3
+    np.testing.assert_allclose(
+        slope[inside], ((f(x + step, fp) - f(x - step, fp)) / (2 * step))[inside], rtol=1e-9
+    )

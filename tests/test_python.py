@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from numpy import array as made_array
 from numpy import zeros as made_zeros
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.special import logsumexp
+from scipy.special import boxcox, logsumexp, powm1
 
 import relgrad as rg
 from relgrad.programs import BRANCHES, programs_of
@@ -554,6 +554,8 @@ def test_filling_an_array_is_traced_in_linear_time():
         lambda x: np.log(np.sum(np.exp(x[x > -1]))),
         lambda x: np.sum(1 / x[x != 0]) + np.prod(x[x > 0]),
         lambda x: np.sum(np.arctanh(x[np.abs(x) < 1])) + np.sum(x) * np.any(x[x > 0] > 1),
+        lambda x: np.sum(np.linalg.slogdet(np.diag(np.exp(x)))[1] * x[x > 0] / 0.5),
+        lambda x: np.sum(powm1(x[x > 0] + 1, 3) * boxcox(x[x > 0], 0.5)),
     ],
 )
 def test_a_reduction_of_what_a_mask_chooses_is_one_program(f):
@@ -841,6 +843,20 @@ def test_a_power_that_is_complex_in_python_is_an_error_that_says_so(f, x):
         rg.stabilize(f)(x)
     assert np.isnan(rg.stabilize(lambda x: np.power(-x, 0.5))(1.0))
     assert rg.stabilize(lambda x: x**3.0)(-2.0) == -8
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: sum(x**k / math.factorial(k) for k in range(30)),
+        lambda x: np.maximum(x, 2**70) - 10**20 + (x < 2**64),
+        lambda x: np.where(x > 1, -(2**70), x) * math.comb(100, 50),
+        lambda x: x[0] * 2**100 % 10**25 // 3**41,
+    ],
+)
+def test_integers_beyond_those_of_numpy_are_floats_beside_floats(f):
+    x = np.array([0.5, 2.0])
+    np.testing.assert_allclose(rg.stabilize(f)(x), f(x), rtol=1e-12)
 
 
 def test_the_smallest_of_64_bits_computes_as_in_python():

@@ -393,6 +393,15 @@ def test_a_numpy_error_that_hides_the_cause_is_taken_off():
         trace(program, (X,))
 
 
+@pytest.mark.parametrize(
+    "fun", [np.ndarray.sum, lambda x: np.ndarray.__add__(x, 1), lambda x: next(x.flat), memoryview]
+)
+def test_what_takes_arrays_of_numpys_own_is_refused_with_a_cure(fun):
+    with pytest.raises(TraceError, match="'Tracer'") as error:
+        trace(fun, (X,))
+    assert error.value.cure
+
+
 def test_the_message_in_full():
     try:
         if_(symbol("x", 3))

@@ -468,3 +468,10 @@ def test_ties_that_are_rounding_are_no_proof_against_a_program():
         slope, curvature = rg.jvp(rg.grad(cut), (x,), (np.ones(1),))
     assert slope == pytest.approx([2e-8], rel=1e-12)
     assert curvature == pytest.approx([-2.0], rel=1e-12)
+
+
+def test_symmetric_matrices_of_halves_are_tried_as_others_are() -> None:
+    """What LAPACK takes is of single or double precision."""
+    y = np.array([[2.0, 1.0], [1.0, 3.0]], np.float16)
+    slope = rg.grad(lambda y: np.sum(np.sin(y)) + np.sum(np.cov(y)))(y)
+    assert slope.dtype == np.float16

@@ -10,6 +10,7 @@ import numbers
 import operator
 import random
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -767,3 +768,45 @@ def test_what_answers_with_its_argument_does_so_after_a_constant_was_written():
 
     for got, want in zip(rg.stabilize(f)(7.0), f(7.0), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_writing_along_an_axis_or_none(axis):
+    """np.array(x.flat), into which NumPy writes where no axis is given, is a view of x."""
+    places = np.array([3, 0]) if axis is None else np.array([[1, 0]] if axis else [[1], [0]])
+
+    def f(x, v):
+        y = 2 * x
+        np.put_along_axis(y, places, v, axis)
+        return y
+
+    x = np.array([[0.3, 1.2], [-0.5, 0.7]])
+    for v in (np.float64(5.0), np.array([5.0])):
+        np.testing.assert_array_equal(rg.stabilize(f)(x, v), f(x, v))
+        slope = rg.grad(lambda x, v: np.sum(f(x, v)))(x, v)
+        np.testing.assert_array_equal(slope, np.where(f(x, v) == 5, 0, 2))
+
+
+@pytest.mark.parametrize("shuffle", [np.random.default_rng(1).shuffle, np.random.RandomState(1).shuffle])
+def test_rows_are_swapped_by_python_only(shuffle):
+    """NumPy shuffles rows of its arrays through a buffer: swapped as views, one of them would be lost."""
+
+    def f(x):
+        y = x.copy()
+        shuffle(y)
+        return y
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy's, of what is no Sequence
+        with pytest.raises(rg.TraceError, match="draw positions"):
+            rg.stabilize(f)(np.arange(12.0).reshape(6, 2))
+        assert sorted(rg.stabilize(f)(np.arange(6.0))) == list(range(6))
+
+    def swapped(x):
+        y = x.copy()
+        y[0], y[1] = y[1], y[0]
+        y[0] *= 2
+        return y
+
+    x = np.arange(4.0).reshape(2, 2)
+    np.testing.assert_array_equal(rg.stabilize(swapped)(x), swapped(x))

@@ -136,8 +136,8 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
     roots = [at, new, near] if x is u else substitute([at, new, near], {u: x})
     nodes = [n for n in subterms(*roots) if not n.rands and type(n.op) is not Constant]
     sized = all(isinstance(n.type, ArrayType) and None not in n.type.shape for n in (*nodes, x))
-    if not sized or x in subterms(roots[2]):
-        return False
+    if not sized or x.type.dtype.kind != "f" or x in subterms(roots[2]):
+        return False  # nothing is near an integer
     asked = _asked(roots[:2], x)
     inner = [t for t in subterms(roots[1]) if t.rands and t.type.differentiable]
     rng = np.random.default_rng(0)

@@ -536,7 +536,7 @@ def is_better(value: Any, error: Any, plain: Any) -> Any:
 def _summed(path: Path, body: Term, far: Any, start: Any, end: int) -> tuple[Any, Any]:
     """Σ cₖ·δᵏ for start ≤ k < end, with the error Σ dcₖ·δᵏ + 4ε·|cₖ·δᵏ| and the last MORE terms.
 
-    Raises NoSeries where a coefficient before `start` is more than rounding.
+    Raises NoSeries where a coefficient before `start` is more than rounding, as −∞ ± ∞ is.
     """
     series = path(body)
     total: Any = np.zeros(body.type.shape)
@@ -545,7 +545,7 @@ def _summed(path: Path, body: Term, far: Any, start: Any, end: int) -> tuple[Any
         path.advance(k)
         c = series.at(k)
         if c is not None and np.any(k < start):
-            if not np.all(vanishing(c) | (k >= start)):
+            if not np.all((vanishing(c) & np.isfinite(c[1])) | (k >= start)):
                 raise NoSeries("the first terms do not vanish")
             c = (c[0] * (k >= start), c[1] * (k >= start)) if np.any(k >= start) else None
         if c is not None:

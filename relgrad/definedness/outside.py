@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from relgrad.contract import Contract
 from relgrad.interpret import unknown
 from relgrad.leaf import Anchor
 from relgrad.op import as_term, is_constant
+from relgrad.ops.align import FLOATING
 from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
+from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import (
     greater,
     less,
@@ -20,8 +22,12 @@ from relgrad.ops.comparison import (
     logical_not,
     logical_or,
 )
-from relgrad.term import Term, remade, subterms
+from relgrad.ops.gather import AddAlong, Scatter
+from relgrad.ops.reduction import Sum
+from relgrad.ops.selection import where
+from relgrad.term import Term, kept, remade, subterms
 from relgrad.trace.tracer import Tracer
+from relgrad.types import ArrayType
 
 
 class Plain:
@@ -40,9 +46,7 @@ class Plain:
 
 def outside(node: Term, plain: Plain) -> Term | None:
     """log(x) → x < 0: where an application leaves the reals at real operands; None if that is known to be nowhere."""
-    if _is_total(node.op):
-        return None
-    test = node.op.outside(*[Tracer(plain(x)) for x in node.rands])
+    test = _test(node, plain)
     return None if test is None else _beyond_rounding(possible(as_term(test)))
 
 
@@ -66,9 +70,35 @@ def _beyond_rounding(test: Term | None) -> Term | None:
     return test.op.make_node(x, as_term(sign * margin * finite))
 
 
-def _is_total(op: Any) -> bool:
-    """Whether an op is known to have no domain to leave: exp, add: yes; log, sqrt: no."""
-    return getattr(op.outside, "__func__", None) is Contract.outside
+def _test(node: Term, plain: Callable[[Term], Term]) -> Any:
+    """log(x) → x < 0;    Σ x/n → x = 0 ∧ n = 0, where n is a count: 0/0, which has no limit, as n stays 0 nearby.
+
+    None for ops that are known to have no domain to leave, as exp and add are.
+    """
+    counts = node.op is divide and kept(node.rands[1], "is_counted", _is_counted)
+    if not counts and getattr(node.op.outside, "__func__", None) is Contract.outside:
+        return None
+    operands = [Tracer(plain(x)) for x in node.rands]
+    if not counts:
+        return node.op.outside(*operands)
+    x, n = operands
+    return None if is_constant(n.term) and np.all(n.term.op.value) else np.logical_and(x == 0, n == 0)
+
+
+def _is_counted(t: Term) -> bool:
+    """Σ (x > 0), Σ where(x > 0, 1, 0), 3 → True; x, y·Σ (x > 0) → False: whether a term is a sum of truth values,
+    integers and constants.
+    """
+    op = t.op
+    if is_constant(t) or (isinstance(t.type, ArrayType) and t.type.dtype.kind != "f"):
+        return True
+    adds = (
+        op.as_sum
+        or op is multiply
+        or op is where
+        or isinstance(op, (Cast, Sum, AddAlong, Scatter, *FLOATING))
+    )
+    return bool(adds) and all(x.cache["is_counted"] for x in t.rands)
 
 
 class Domains:
@@ -82,7 +112,7 @@ class Domains:
         self._plain = Plain()
         self._found: dict[Term, Term] = {}
         for node in subterms(*roots):
-            test = None if _is_total(node.op) else node.op.outside(*map(Tracer, node.rands))
+            test = _test(node, lambda x: x)
             simple = None if test is None else _beyond_rounding(possible(self._plain(as_term(test))))
             if simple is not None and any(x.rands for x in simple.rands):
                 self._found.setdefault(simple, as_term(test))
@@ -108,9 +138,7 @@ def possible(test: Term) -> Term | None:
         if len(known) == 2:
             return test.op.make_node(*known)
         return known[0] if known and test.op is logical_or else None
-    if test.op is less or test.op is greater:
-        return _comparison(test)
-    return test
+    return _comparison(test) if test.op.solutions is not None else test
 
 
 def _comparison(test: Term) -> Term | None:
@@ -118,8 +146,8 @@ def _comparison(test: Term) -> Term | None:
     op, (x, bound) = test.op, test.rands
     if not _is_number(bound):
         return test
-    known, limit = range_of(x), float(bound.op.value)
-    if known.low >= limit if op is less else known.high <= limit:
+    limit = float(bound.op.value)
+    if is_empty(meet(range_of(x), op.solutions(limit))):
         return None
     while (found := _peeled(op, x, limit)) is not None:
         op, x, limit = found
@@ -171,6 +199,8 @@ def given(test: Term, condition: Term, truth: bool) -> Term | None:
 
 def _excludes(test: Term, condition: Term, truth: bool) -> bool:
     """Whether a test is false wherever a condition is true (or false): x < 0 and x > 0: yes; x < 1 and x > 0: no."""
+    if test.op is logical_and:
+        return any(_excludes(part, condition, truth) for part in test.rands)
     if truth and condition.op is logical_and:
         return any(_excludes(test, part, truth) for part in condition.rands)
     if not truth and condition.op is logical_or:

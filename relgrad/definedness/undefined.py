@@ -3,7 +3,7 @@
 def(x) = "x is not NaN" for an argument; def(op(a, …)) = def(a) ∧ … ∧ "(a, …) lies in the domain of op", entry by
 entry as the op ties them; def(where(c, a, b)) = where(c, def(a), def(b)). A derivative is defined where the chain rule,
 written out, is, in which nothing flows back to a branch that is not taken. Overflow, inf − inf and 0/0 on the way are
-artefacts of floats, and undefine nothing.
+artefacts of floats, and undefine nothing, unless what is divided by is a count.
 """
 
 from __future__ import annotations
@@ -118,8 +118,16 @@ class _Masks:
             return self._choice(node)
         given = [m for i in range(len(node.rands)) if (m := self._given(node, i)) is not None]
         passed = self._passed(node, given) if given else None
-        test = outside(node, self._domains) if self._domains and isinstance(kind, ArrayType) else None
+        test = self._outside(node) if isinstance(kind, ArrayType) else None
         return _either([m for m in (passed, test) if m is not None])
+
+    def _outside(self, node: Term) -> Term | None:
+        """log(x) → x < 0; of quotients in derivatives nothing: they may be of a 0 that does not flow."""
+        return (
+            outside(node, self._domains)
+            if self._domains and not (self._derived and node.op is divide)
+            else None
+        )
 
     def _given(self, node: Term, i: int) -> Term | None:
         """x·m → ¬def x ∧ m ≠ 0, m a mask's zero: where an operand is undefined and that matters."""

@@ -83,8 +83,11 @@ class _Weighted:
     def terms(self, d: Any) -> Any:
         half = np.exp(d / 2)
         terms = np.asarray(self.w * half)
-        terms *= np.ldexp(half, -self.exponent) if np.any(self.exponent) else half
-        return terms
+        if not np.any(self.exponent):
+            terms *= half
+            return terms
+        first = self.exponent // 2
+        return np.ldexp(terms, -first) * np.ldexp(half, first - self.exponent)
 
 
 @kernel

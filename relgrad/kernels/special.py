@@ -22,7 +22,6 @@ from scipy.special import (
     erfinv,
     expi,
     kv,
-    kve,
     logit,
     ndtri,
     rel_entr,
@@ -67,6 +66,7 @@ __all__ = [
 
 _GAUSS = [(u / 2 + 0.5, w / 2) for u, w in zip(*np.polynomial.legendre.leggauss(12), strict=True)]
 _ROOT_HALF = 0.7071067811865476
+_ROOT_HALF_PI = 1.2533141373155003
 _TWO_OVER_ROOT_PI = 1.1283791670955126
 _ROOT_TWO_OVER_PI = 0.7978845608028654
 
@@ -140,16 +140,40 @@ def jv(order: int, x: Any) -> Any:
     return _from_zero(order, x, scipy.special.jv(order, x))
 
 
+def _far(order: float, x: Any, known: Any, sign: float) -> Any:
+    """e⁻ˣ·Iₙ(x) → (1 − (4n² − 1)/8x)/√(2πx), eˣ·Kₙ(x) → (1 + (4n² − 1)/8x)·√(π/2x): far off, where SciPy has NaN.
+
+    Source: NIST DLMF 10.40.1 and 10.40.2.
+    """
+    size = np.abs(x)
+    far = np.isnan(known) & (size > 1e8 * (1 + order**2)) & ((x > 0) | ((order % 1 == 0) & (sign < 0)))
+    if not np.any(far):
+        return known
+    scale = (_ROOT_HALF_PI if sign > 0 else _ROOT_HALF_PI / np.pi) * np.where(
+        x < 0, (-1.0) ** int(order), 1.0
+    )
+    found = scale * (1 + sign * (4 * order**2 - 1) / (8 * size)) / np.sqrt(size)
+    return np.where(far, found, known).astype(known.dtype)[()]
+
+
 @kernel
 def iv(order: int, x: Any) -> Any:
     """Iₙ(x), the modified one."""
-    return _from_zero(order, x, scipy.special.iv(order, x))
+    known = scipy.special.iv(order, x)
+    return _from_zero(order, x, np.where(np.isnan(known), ive(order, x) * np.exp(np.abs(x)), known)[()])
 
 
 @kernel
 def ive(order: int, x: Any) -> Any:
     """Iₙ(x)·e^−|x|."""
-    return _from_zero(order, x, scipy.special.ive(order, x), np.exp(-np.abs(x)))
+    known = _far(order, x, scipy.special.ive(order, x), -1.0)
+    return _from_zero(order, x, known, np.exp(-np.abs(x)))
+
+
+@kernel
+def kve(order: int, x: Any) -> Any:
+    """Kₙ(x)·eˣ, of the modified function of the second kind."""
+    return _far(order, x, scipy.special.kve(order, x), 1.0)
 
 
 @ranged(lambda x: np.isfinite(x) & np.greater(x, 0))
@@ -160,6 +184,11 @@ def gamma(x: Any) -> Any:
 
 def _gamma_term(a: Any, x: Any) -> Any:
     return np.power(x, a) * np.exp(-x) / gamma(a)
+
+
+def _known_or(value: Any, far: Any, other: Any) -> Any:
+    """0, far, 1e-400 → 1e-400 in extended range; of floats, whose powers may be ∞/∞, 0."""
+    return np.where(far & ~np.isnan(other), other, value)[()]
 
 
 @ranged(lambda a, x: np.isfinite(a) & np.isfinite(x) & np.greater(a, 0) & np.greater(x, 0))
@@ -175,7 +204,7 @@ def gammainc(a: Any, x: Any) -> Any:
     t, total = np.where(far, x, 0), 1.0
     for k in range(TERMS, 0, -1):
         total = 1 + t / (a + k) * total
-    return np.where(far, _gamma_term(a, x) / a * total, value)[()]
+    return _known_or(value, far, _gamma_term(a, x) / a * total)
 
 
 @ranged(lambda a, x: np.isfinite(a) & np.isfinite(x) & np.greater(a, 0))
@@ -192,7 +221,7 @@ def gammaincc(a: Any, x: Any) -> Any:
     rest = t + 2 * TERMS + 1 - a
     for k in range(TERMS, 0, -1):
         rest = t + 2 * k - 1 - a - k * (k - a) / rest
-    return np.where(far, _gamma_term(a, x) / rest, value)[()]
+    return _known_or(value, far, _gamma_term(a, x) / rest)
 
 
 @ranged(lambda x: np.isfinite(x) & np.greater(x, 0))

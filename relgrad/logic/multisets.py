@@ -41,7 +41,7 @@ from relgrad.logic.parts import (
 )
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, bind, is_variable, walked
-from relgrad.logic.view import LIMIT, applied, product_of, sum_of
+from relgrad.logic.view import LIMIT, applied, operands, product_of, sum_of
 from relgrad.ops.exponential import exp
 from relgrad.ops.statistics import Size
 from relgrad.term import Term, is_term
@@ -264,6 +264,20 @@ class Sums(Bags):
         if not (demands.variables or has_constant(t, demands.known)):
             return None
         return t if demands.heads else minus(t, demands.known)
+
+    def joint(self, heads: Parts, variables: Parts, t: Any, s: State, extend: bool) -> Any:
+        """[(hypot(x, y), 1)], [(y, −1)], hypot(a, hypot(b, c)) − b → y, [a, b, c]: a variable that stands beside an op
+        whose operands are a bag is one of these, or all of another such summand: there are 2ⁿ bags of n operands.
+        """
+        free = {v for v, _ in variables}
+        for p, _ in heads:
+            op = p.op
+            shared = [v for x in p.rands if (v := walked(x, s)) in free] if op.laws.commutative else []
+            if shared and op.laws.associative and op.elementwise:
+                alike = [part for part in t.terms if is_term(part) and part.op == op]
+                inside = [x for part in alike for x in operands(part, op)]
+                return shared[0], dict.fromkeys([*inside, *(alike if len(alike) > 1 else [])])
+        return None
 
     def pending(self, demands: Demands, i: int) -> SumView:
         # Known summands wait, since they may cancel with what variables come to be.

@@ -327,6 +327,7 @@ copysign = elementwise(
     None,
     range=_copysign_range,
     ball=lambda x, y: abs(x) * (1 if y >= 0 else y.sgn()),
+    exactly=lambda x, y: x if x is y else None,
     finite=True,
     jumps=True,
     kinks=True,

@@ -36,6 +36,7 @@ equal = _row(
     "{} == {}",
     laws=Laws(commutative=True),
     ball=predicate_ball(lambda x, y: x == y, lambda x, y: x != y),
+    solutions=lambda bound: Interval(bound, bound),
 )
 not_equal = _row(
     np.not_equal,

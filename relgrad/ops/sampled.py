@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError, TraceError
+from relgrad.op import is_constant
 from relgrad.ops.arguments import is_symbolic, normalize_axes, normalize_axis
 from relgrad.ops.derived import array, arrays, derived, floating
 from relgrad.ops.gather import ARRAY, Scatter
@@ -16,7 +17,7 @@ from relgrad.ops.gather import ARRAY, Scatter
 @derived(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """interp(x) = fᵢ + (x − xᵢ)·(fᵢ₊₁ − fᵢ)/(xᵢ₊₁ − xᵢ) between xᵢ and xᵢ₊₁:
-    traces `np.interp`, constant beyond the ends.
+    traces `np.interp`, constant beyond the ends; ∞ beside a number is ∞ up to that.
     """
     x, xp, fp = map(floating, arrays(x, xp, fp))
     if xp.ndim != 1 or xp.shape != fp.shape or len(xp) == 0:
@@ -37,6 +38,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         # Of points that coincide the last is met, but at the end, where there is no interval after it.
         slope = (fp[i + 1] - fp[i]) / np.where(gap == 0, 1.0, gap)
         inside = np.where((gap == 0) & (x == xp[i]), fp[i + 1], fp[i] + slope * (x - xp[i]))
+        if not (is_constant(fp.term) and np.isfinite(fp.term.op.value).all()):
+            known = np.isfinite(fp)
+            ends = np.where(x == xp[i], fp[i], np.where(x == xp[i + 1], fp[i + 1], fp[i] + fp[i + 1]))
+            inside = np.where(known[i] & known[i + 1], inside, ends)
     return np.where(x < xp[0], first, np.where(x > xp[-1], last, inside))
 
 

@@ -11,12 +11,13 @@ from relgrad import kernels
 from relgrad.contract import total
 from relgrad.implementations import implements
 from relgrad.interpret import interpret
-from relgrad.op import Symbolic, as_term, constant, is_constant
+from relgrad.op import Symbolic, as_term, constant, is_constant, is_zero
 from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
 from relgrad.ops.reduction import pattern_axes
 from relgrad.ops.rows import Reduced, RowsOp, build, differentiable, promoted
+from relgrad.ops.selection import where
 from relgrad.term import Term, Unknown, subterms, term
 from relgrad.types import REAL, Interval, Shape, Type, array_type, broadcast_shapes
 
@@ -105,7 +106,8 @@ class Softmax(_Weighted):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         """x̄ = p·(ḡ − Σ p·ḡ), w̄ = eˣ/Σ w·eˣ·(ḡ − Σ p·ḡ)."""
         (p,), (g,) = outputs, output_gradients
-        cotangents = [SoftmaxPullback(self.axes)(g, p) if differentiable(inputs[0]) else None]
+        x_bar = lambda: _where_chosen(SoftmaxPullback(self.axes)(g, p), *inputs[1:])
+        cotangents = [x_bar() if differentiable(inputs[0]) else None]
         if len(inputs) > 1:
             wanted = differentiable(inputs[1])
             cotangents.append(
@@ -145,7 +147,18 @@ def _shares(axes: Any, x: Any, *weights: Any) -> Any:
         if empty.any():
             some = np.asarray(~empty, w.dtype)
             return x.family(constant(some)) * Softmax(axes)(x, x.family(constant(np.where(empty, 1, w))))
-    return Softmax(axes)(x, *weights)
+    return _where_chosen(Softmax(axes)(x, *weights), *weights)
+
+
+def _where_chosen(y: Any, *weights: Any) -> Any:
+    """y, where(c, w, 0) → where(c, y, 0): nothing flows to what a mask leaves out, though all shares are 0/0 where it
+    leaves out everything. What a constant mask does is known.
+    """
+    w = weights[0].term if weights else None
+    if w is None or w.op is not where or is_constant(w.rands[0]) or not any(map(is_zero, w.rands[1:])):
+        return y
+    chosen = y.family(w.rands[0])
+    return np.where(chosen, y, 0.0) if is_zero(w.rands[2]) else np.where(chosen, 0.0, y)
 
 
 def _number(t: Term) -> Any:

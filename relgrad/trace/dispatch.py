@@ -64,8 +64,14 @@ def _size(a: Any, axis: Any = None) -> Any:
 
 def _result_type(*arguments: Any) -> np.dtype:
     """(x : float32, Number 2.0) → float32: Python's numbers give way to the dtypes of arrays."""
-    kinds = [a.python() if hasattr(a, "python") else a.dtype if _is_symbolic(a) else a for a in arguments]
-    return np.result_type(*kinds)
+    return np.result_type(*map(_kind, arguments))
+
+
+def _kind(a: Any) -> Any:
+    """x : float32 → float32, [0, 1] → int64, Number 2.0 → 2.0: what tells NumPy the dtype of an operand."""
+    if hasattr(a, "python"):
+        return a.python()
+    return a.dtype if _is_symbolic(a) else as_term(a).type.dtype if isinstance(a, (list, tuple)) else a
 
 
 def _can_cast(from_: Any, to: Any, casting: Any = "same_kind") -> bool:

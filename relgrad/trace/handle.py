@@ -8,7 +8,10 @@ asked for by `__getattr__`.
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
+from dis import opmap
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from relgrad.ops.casting import cast
 from relgrad.ops.creation import stack_nested
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct
+from relgrad.trace.cures import CALLS
 from relgrad.trace.decisions import known
 from relgrad.trace.dispatch import QUERIES, call_function, call_method
 from relgrad.trace.keys import settled
@@ -179,6 +183,8 @@ class Handle(Valueless):
         if isinstance(key, Handle) and key.dtype.kind == "b" and _is_uniform(kind, key.term.type, y.type):
             self.write(_where(self.term, key.term, y))
             return
+        if isinstance(value, Handle) and value.origin is not None and value.origin.parent is self:
+            _require_python(sys._getframe(1))
         key = settled(key, written=True)
         entries = key if isinstance(key, tuple) else (key,)
         prefix = self.own_part(key)
@@ -204,6 +210,14 @@ class Handle(Valueless):
         """Whether x[key] += y assigns the view x[key], which it has written to, to the place where it is."""
         source = value.origin if isinstance(value, Handle) else None
         return source is not None and source.parent is self and source.view == Viewing("__getitem__", (key,))
+
+
+def _require_python(frame: FrameType) -> None:
+    """rng.shuffle(x) → TraceError: x[i], x[j] = x[j], x[i] of rows in code that is not Python's, which would move rows
+    of NumPy's arrays through a buffer.
+    """
+    if frame.f_code.co_code[frame.f_lasti] != opmap["STORE_SUBSCR"]:
+        refuse_write("a function moves its rows that is not written in Python", CALLS["shuffle"])
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:

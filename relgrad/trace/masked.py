@@ -23,6 +23,7 @@ from relgrad.trace.decisions import decided, is_deciding, known
 from relgrad.trace.dispatch import QUERIES, call_method
 from relgrad.trace.tracer import OPERATORS, Tracer, wrap
 from relgrad.trace.views import Origin
+from relgrad.types import ArrayType
 
 _REDUCTIONS = {
     f.__name__: f for f in (np.sum, np.prod, np.mean, np.any, np.all, np.var, np.std, np.max, np.min)
@@ -122,10 +123,10 @@ def _entrywise(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
         return None
     if any(np.ndim(x) for x in inputs if not isinstance(x, Masked)):
         return None
-    whole = as_term(wrap(builder(*[x.whole if isinstance(x, Masked) else x for x in inputs])))
+    whole = as_term(wrap(builder(*[wrap(x.whole) if isinstance(x, Masked) else x for x in inputs])))
     filled = all(x.filled for x in chosen)
     if not filled and _leaves_domain(whole, [x.whole for x in chosen]):
-        whole = as_term(wrap(builder(*[_filled(x) if isinstance(x, Masked) else x for x in inputs])))
+        whole = as_term(wrap(builder(*[wrap(_filled(x)) if isinstance(x, Masked) else x for x in inputs])))
         filled = True
     return Masked(whole, chosen[0].mask, filled)
 
@@ -136,6 +137,8 @@ def _leaves_domain(t: Any, operands: list[Any]) -> bool:
     """
     stack = [t]
     for node in stack:
+        if not all(isinstance(x.type, ArrayType) for x in node.rands):
+            return True  # one of several results
         if node.rands and not _is_total(node.op, tuple([_number(x) for x in node.rands])):
             return True
         stack += [x for x in node.rands if x.rands and x not in operands]

@@ -11,11 +11,12 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from traceback import extract_tb
 from typing import Any
 
 import numpy as np
 
-from relgrad.errors import RelgradError, TraceError
+from relgrad.errors import RelgradError, TraceError, is_users
 from relgrad.held import unchanged_arrays
 from relgrad.interpret import interpret
 from relgrad.leaf import Anchor, Input, without_anchors
@@ -268,7 +269,7 @@ def with_symbolic_arrays(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tupl
 
 
 def _call(fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """f, args → f(*args); a hidden TraceError is raised itself, endless recursion → TraceError."""
+    """f, args → f(*args); a hidden TraceError itself; endless recursion, what C says of tracers → TraceError."""
     try:
         return fun(*args, **kwargs)
     except ValueError as error:
@@ -276,6 +277,16 @@ def _call(fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if isinstance(error.__cause__, TraceError):
             raise error.__cause__ from None
         raise
+    except TypeError as error:
+        if isinstance(error, RelgradError) or f"'{Tracer.__name__}'" not in str(error):
+            raise
+        lines = [f"{f.filename}:{f.lineno}" for f in extract_tb(error.__traceback__) if is_users(f.filename)]
+        raise TraceError(
+            str(error),
+            where=lines[-1] if lines else definition(fun),
+            cause="it takes NumPy's own arrays only, and a traced array is none",
+            cure="write it with NumPy's functions, with operators, or with methods of the array, such as x.sum()",
+        ) from error
     except RecursionError as error:
         if isinstance(error, TraceError):
             raise

@@ -159,6 +159,14 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         _write_at(x, chosen, _cycled(v, np.arange(chosen.size)))
 
 
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+    """x[i, k[i, j]] = v[i, j]: traces `np.put_along_axis`, indices decided."""
+    x, indices = _target("np.put_along_axis", arr), _decided(indices)
+    values = wrap(stack_nested(values)) if holds_symbolic(values) else values
+    _rehearse(np.put_along_axis, x, indices, values, axis)
+    _write_at(x, np.take_along_axis(positions(x.kind.shape), indices, axis), values)
+
+
 def _place(arr: Any, mask: Any, vals: Any) -> None:
     """x[mask] = v, the first values again and again: traces `np.place`, the mask decided."""
     x = _target("np.place", arr)
@@ -303,13 +311,14 @@ def _reduce(
 
 
 def _reduceat(
-    ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+    ufunc: np.ufunc, array: Any, indices: Any, axis: int | None = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """add.reduceat(x, [0, 2]) = [x₀ + x₁, x₂ + …]: traces `ufunc.reduceat`, from each index to the next, or one
     entry.
     """
     if out is not None:
         return NotImplemented
+    axis = 0 if axis is None and np.ndim(array) == 1 else axis
     x = np.moveaxis(array, axis, 0)
     starts = _decided(indices)
     made = ufunc.reduceat(np.ones(len(x), x.dtype), starts, dtype=dtype).dtype  # raises what NumPy raises
@@ -436,6 +445,7 @@ QUERIES.update(
         np.polymul: _polymul,
         **{f: _of_integers(f) for f in (np.unravel_index, np.ravel_multi_index)},
         np.put: _put,
+        np.put_along_axis: _put_along_axis,
         np.place: _place,
         np.putmask: _putmask,
         np.fill_diagonal: _fill_diagonal,

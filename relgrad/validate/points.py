@@ -110,7 +110,7 @@ def _structured(value: Any, like: Any) -> Any:
         return value
     value = (value + np.swapaxes(value, -1, -2)) / 2
     try:
-        np.linalg.cholesky(like)
+        np.linalg.cholesky(np.asarray(like, float))
     except np.linalg.LinAlgError:
         return value
     return value @ np.swapaxes(value, -1, -2) / value.shape[-1] + np.eye(value.shape[-1])
