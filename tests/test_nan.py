@@ -443,3 +443,13 @@ def test_results_are_looked_through_for_nan_once(monkeypatch):
     assert not looks
     f(np.array([1.0, np.nan, 0.5]), x)
     assert looks
+
+
+def test_a_mean_whose_count_is_asked_needs_no_test():
+    def mean(x):
+        n = np.sum(x > 0)
+        return np.where(n == 0, 0.0, np.sum(np.where(x > 0, x, 0)) / n)
+
+    f = rg.stabilize(mean)
+    assert f(-np.ones(2)) == 0 and f(np.ones(2)) == 1
+    assert "keeps_nan" not in f.source(np.ones(2))

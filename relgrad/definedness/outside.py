@@ -210,5 +210,6 @@ def _excludes(test: Term, condition: Term, truth: bool) -> bool:
     (x, bound), (y, limit) = test.rands, condition.rands
     if x is not y or not (_is_number(bound) and _is_number(limit)):
         return False
-    op = condition.op if truth else condition.op.negation
-    return is_empty(meet(test.op.solutions(float(bound.op.value)), op.solutions(float(limit.op.value))))
+    ours, theirs = (t.op.solutions(float(b.op.value)) for t, b in ((test, bound), (condition, limit)))
+    both = meet(ours, theirs)
+    return is_empty(both) if truth else both == ours
