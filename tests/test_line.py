@@ -334,6 +334,23 @@ def test_difference_quotients_of_programs_with_predicates_and_broadcasts():
         assert rg.grad(quotient)(0.0) == pytest.approx(curve / 2, rel=tolerance)
 
 
+def remaining(x: Any, y: Any) -> Any:
+    """√x less the first terms of its Taylor series at y, over the distance squared."""
+    return (np.sqrt(x) - np.sqrt(y) - (x - y) / (2 * np.sqrt(y))) / (x - y) ** 2
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("y", [np.float64(1.5), np.full((1, 1), 1.5), np.full((2, 1), 1.5)])
+def test_entries_that_meet_one_that_is_spread(y: Any):
+    """f(x₁, y), f(x₂, y), … are as good as f(x, y) of two numbers, whichever of them lies near y."""
+    x = np.array([[1.5, 2.0, 1.5 + 1e-9], [1.25, 1.5, 3.0]])
+    ends = np.broadcast_to(y, x.shape)
+    slope = rg.grad(lambda x, y: np.sum(remaining(x, y)))
+    np.testing.assert_allclose(rg.stabilize(remaining)(x, y), rg.stabilize(remaining)(x, ends), rtol=1e-13)
+    np.testing.assert_allclose(slope(x, y), slope(x, ends), rtol=1e-12)
+    np.testing.assert_allclose(slope(x, y)[0, 0], 1.5**-2.5 / 16, rtol=1e-12)
+
+
 def test_arguments_are_drawn_where_the_program_is_defined():
     """(Σ w·tan(x)ᵃ/Σw)^(1/a) is no number beyond π/2, where it may be tried first."""
     f = lambda x, w, a: (w @ np.tan(x) ** a / np.sum(w)) ** (1 / a)

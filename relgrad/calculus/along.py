@@ -113,8 +113,14 @@ def lines(nodes: Sequence[Term]) -> Iterator[Line]:
             yield Line(x, zero)
         yield Line(x, INFINITY)
     for x, y in permutations(parts, 2):
-        if y.shape == x.shape and y.leaf.type.dtype == x.leaf.type.dtype and not x.meets(y):
+        if _reaches(y, x) and y.leaf.type.dtype == x.leaf.type.dtype and not x.meets(y):
             yield Line(x, y)
+
+
+def _reaches(y: Part, x: Part) -> bool:
+    """() → (3,), (3, 1) → (3, 2); (2,) → (3,): no: whether each entry of x may come near one of y as it is spread."""
+    extents = zip(y.shape[::-1], x.shape[::-1], strict=False)
+    return len(y.shape) <= len(x.shape) and all(m in (1, n) for m, n in extents)
 
 
 def _clusters(nodes: Sequence[Term], pairs: Collection[frozenset[Part]]) -> Iterator[Line]:

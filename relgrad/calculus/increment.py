@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 from relgrad.calculus.change import change_of
 from relgrad.calculus.fit import fitted as fit_of
-from relgrad.calculus.path import definition_of
 from relgrad.calculus.series import Series, argument, expanded, slope
 from relgrad.calculus.walk import LOOKED, Walk
 from relgrad.conventions import DEFAULT
@@ -317,7 +316,7 @@ def _opposite(groups: Groups) -> Iterator[tuple[Term, Term, Number]]:
 
 
 def alike(t: Term) -> Groups:
-    """f(x)·y − f(z)·y → {f, y: …}: summands, with coefficients, by ops of their factors, their own, and of meanings."""
+    """f(x)·y − f(z)·y → {f, y: …}: summands, with coefficients, by ops of their factors, and their own."""
     return _once(t, "alike", lambda t: _by_kind(sum_of(t)))
 
 
@@ -333,22 +332,13 @@ def _by_kind(view: SumView) -> Groups:
 def _kinds(t: Term) -> tuple[Any, ...]:
     """sin(x)·y → {sin, None}, multiply;    (sin(x) + y)[1:] → also [1:], and y[1:] itself."""
     inside = _pushed(t)
-    kinds = [_likeness(product_of(t)), _head(t), *[m.op for m in _once(t, "meanings", _meanings)]]
+    kinds = [_likeness(product_of(t)), _head(t)]
     if is_datum(t):
         kinds.append(t)
     elif inside is not t:
         parts = sum_of(inside).terms if inside.op.as_sum else ()
         kinds += [t.op, *[part for part in parts if is_term(part) and is_datum(part)]]
     return tuple(dict.fromkeys(kinds))
-
-
-def _meanings(t: Term) -> tuple[Term, ...]:
-    """xlog1py(x, y) ⟶ xlogy(x, 1 + y), x·log(1 + y): a function by definition, and that by definition, and so on."""
-    found: list[Term] = []
-    while t.rands and t.op.elementwise and definition_of(t.op, len(t.rands)) is not None:
-        t = as_term(t.op.definition(*map(Tracer, t.rands)))
-        found.append(t)
-    return tuple(found)
 
 
 def _likeness(view: ProductView) -> Any:
@@ -484,13 +474,7 @@ class Search:
             return Distance(fit(constant(0.0, dtype_of(x)), x))
         if x.op.as_sum or y.op.as_sum:
             return self.of(x, y)
-        return self._of_products(x, y) or self._of_applications(x, y) or self._of_meanings(x, y)
-
-    def _of_meanings(self, x: Term, y: Term) -> Distance | None:
-        """xlog1py(x, y) − xlogy(x, z) = xlogy(x, 1 + y) − xlogy(x, z): of two names, one by definition; or None."""
-        ours, theirs = [(t, *_once(t, "meanings", _meanings)) for t in (x, y)]
-        pair = next(((a, b) for a in ours for b in theirs if a.op is b.op), None)
-        return None if pair in (None, (x, y)) else self._of_applications(*pair)
+        return self._of_products(x, y) or self._of_applications(x, y)
 
     def _of_products(self, x: Term, y: Term) -> Distance | None:
         """x₁·x₂ − y₁·y₂ = (x₁ − y₁)·x₂ + y₁·(x₂ − y₂), times shared factors: 1/x − 1/y = (y − x)/(x·y); or None."""

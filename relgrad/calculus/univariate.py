@@ -26,7 +26,6 @@ from relgrad.logic.group import ProductView
 from relgrad.logic.view import product_of
 from relgrad.op import Constant, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
-    absolute,
     add,
     divide,
     multiply,
@@ -39,7 +38,7 @@ from relgrad.ops.arithmetic import (
 from relgrad.ops.increments import Difference
 from relgrad.term import Term, substitute, subterms
 from relgrad.trace.tracer import Tracer
-from relgrad.types import NONNEGATIVE, ArrayType
+from relgrad.types import ArrayType
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST = 120
@@ -49,8 +48,6 @@ WIDEST = 24
 LONGEST = 512
 """and products of more factors."""
 _Factors = list[tuple[Term, int]]
-_Other = tuple[Term, Term, Term]
-"""Another argument of a function, what stands for it, and the function of that."""
 
 
 class _Summand(NamedTuple):
@@ -103,7 +100,7 @@ def in_series(
     def function(t: Term, u: Term) -> Term | None:
         """t = f(u) → f(u) with the series that f needs, of what u has become; None if f needs none.
 
-        Else f is tried as a function of |u|, of 1/u, and of the one sum u + c that f reads.
+        Else f is tried as a function of 1/u.
         """
         if all(rand is u or type(rand.op) is Constant for rand in t.rands) or not allowed(t):
             return None  # one op has no parts that could cancel
@@ -118,11 +115,10 @@ def in_series(
             if kinks and not series:
                 alike = 2.0**12 * float(np.finfo(t.type.dtype).eps)
                 better, series = smoothed(body, x, kinks, derived, conventions, alike)
-            for other in (_of_size, _inverted, _of_sum) if singular and not series else ():
-                if not series and (made := other(body, x)) is not None:
-                    whole, read, again = made
-                    better, series = expanded(again, read)
-                    of = applied(whole, x, new.get(u, u))
+            if singular and not series and (made := _inverted(body, x)) is not None:
+                read, again = made
+                better, series = expanded(again, read)
+                of = reciprocal.make_node(of)
             if not series:
                 return None
             after = applied(better, read, of)
@@ -156,28 +152,8 @@ def in_series(
 
 
 @lru_cache(maxsize=2048)
-def _of_size(body: Term, x: Term) -> _Other | None:
-    """tanh(|x|)/|x| − x² ⟶ tanh(y)/y − y², y = |x|: a function that reads |x| and even powers of x only; or None."""
-    reading = [t for t in subterms(body) if x in t.rands]
-    if not any(t.op is absolute for t in reading):
-        return None
-    y = argument(NONNEGATIVE)
-    new: dict[Term, Any] = {}
-    for t in reading:
-        view = product_of(t)
-        e = view.factors.get(x, 0)
-        if t.op is absolute:
-            new[t] = y
-        elif len(view.factors) == 1 and e and e % 2 == 0:
-            new[t] = build_product(view._replace(factors={y: e}), t.type.dtype)
-        else:
-            return None
-    return absolute.make_node(x), y, substitute([body], new)[0]
-
-
-@lru_cache(maxsize=2048)
-def _inverted(body: Term, x: Term) -> _Other | None:
-    """cos(2/x) − 1/x² ⟶ cos(2·y) − y², y = 1/x: a function that reads x in products and powers only; or None."""
+def _inverted(body: Term, x: Term) -> tuple[Term, Term] | None:
+    """cos(2/x) − 1/x² ⟶ y, cos(2·y) − y², y = 1/x: a function that reads x in products and powers only; or None."""
     if not any(_divides_by(t, x) for t in subterms(body)):
         return None
     y = argument()
@@ -195,24 +171,7 @@ def _inverted(body: Term, x: Term) -> _Other | None:
         return new[t]
 
     found = made(body)
-    return None if found is None else (reciprocal.make_node(x), y, found)
-
-
-@lru_cache(maxsize=2048)
-def _of_sum(body: Term, x: Term) -> _Other | None:
-    """sin(x + 1e-300)/(x + 1e-300) ⟶ sin(y)/y, y = x + 1e-300: a function that reads x through one sum only; or None.
-
-    A sum that is far smaller than its parts is exact, and where it is 0 need not be a float that powers of it reach.
-    """
-    reading = [t for t in subterms(body) if x in t.rands]
-    if (
-        len(reading) != 1
-        or reading[0].op not in (add, subtract)
-        or not any(map(is_constant, reading[0].rands))
-    ):
-        return None
-    y = argument(range_of(reading[0]))
-    return reading[0], y, substitute([body], {reading[0]: y})[0]
+    return None if found is None else (y, found)
 
 
 def _divides_by(t: Term, x: Term) -> bool:
