@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import log1mexp, logsumexp, softplus
-from relgrad.relation import exact_at_minus_one, nonnegative, positive, relation
+from relgrad.relation import exact_at_minus_one, nonnegative, relation
 
 
 @relation(source="definition of the logarithm")
@@ -52,9 +52,3 @@ def log_of_distance_from_minus_one(x):
 def log_of_reciprocal(x):
     """The log of a reciprocal."""
     return np.log(1 / x), -np.log(x), nonnegative(x)
-
-
-@relation(source="functional equation of the exponential")
-def exponential_of_negated_logarithm(x):
-    """The exponential of a negated logarithm is the reciprocal of its argument."""
-    return np.exp(-np.log(x)), 1 / x, positive(x)

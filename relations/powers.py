@@ -18,16 +18,6 @@ from relgrad.relation import (
 )
 
 
-@relation(source="Hamming, NMSE (1973), examples 3.1 and 3.6, problems 3.3.1 and 3.4.6")
-def difference_of_powers(x, y, a):
-    """The difference of two powers with one exponent, from that of their bases."""
-    return (
-        np.power(x, a) - np.power(y, a),
-        power_difference(x, y, a, x - y),
-        unlike_exponentials(x, y),
-    )
-
-
 @relation(source="Hamming, NMSE (1973), section 3.3")
 def difference_of_squares(x, y):
     """The difference of two squares, or of a square and a part of another."""

@@ -15,12 +15,6 @@ def one_minus_cosine(x):
     return 1 - np.cos(x), versin(x)
 
 
-@relation(source="NIST DLMF 4.21.12")
-def one_minus_square_of_sine(x):
-    """One less the square of a sine."""
-    return 1 - np.sin(x) ** 2, np.cos(x) ** 2
-
-
 @relation(source="NIST DLMF 4.21.2")
 def sine_of_difference(x, y):
     """The sine of a difference; where that is large, it rounds by more than the sines and cosines do."""

@@ -197,7 +197,7 @@ def attention(q, k):
         (lambda x: np.sin(x) / x, (1.0,), "0/0", "relative_sine"),
         (lambda x, y: np.sqrt(x**2 + y**2), (1.0, 2.0), "NaN", "root_of_two_squares"),
         (lambda x: np.sqrt(np.sum(x**2)), (V,), "NaN", "root_of_sum_of_squares"),
-        (lambda x: np.sqrt(x + 1) - np.sqrt(x), (1.0,), "cancellation", "difference_of_powers"),
+        (lambda x: np.sqrt(x + 1) - np.sqrt(x), (1.0,), "cancellation", "increment"),
         (lambda x, y: np.log(x) - np.log(y), (1.0, 2.0), "cancellation", "difference_of_logarithms"),
         (lambda x: np.log(np.cosh(x)), (1.0,), "overflow", "logarithm_of_factors"),
         (lambda x: np.log(1 - np.exp(x)), (-1.0,), "rounding", "log_of_negated_expm1"),
