@@ -267,6 +267,15 @@ def test_python_branches_at_two_points() -> None:
     assert value == {"product": 1.0, "x": 0.0} and back({"product": 1.0, "x": 0.0}) == (1.0, -0.5)
 
 
+def test_a_choice_stands_beside_a_function_that_has_no_value_at_all_numbers() -> None:
+    def fun(x: Any, y: Any) -> Any:
+        a = 1.0 if x == 0 else np.sin(x) / x
+        return a * (1.0 if y == 1 else np.arctanh(y - 1) / (y - 1))
+
+    np.testing.assert_allclose(rg.hessian(fun, (0, 1))(0.0, 0.5)[0][0], -np.arctanh(0.5) / 1.5, rtol=1e-12)
+    np.testing.assert_allclose(rg.hessian(fun)(0.0, 1.0), -1 / 3, rtol=1e-12)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("fun", "slope"),

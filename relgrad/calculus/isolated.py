@@ -143,6 +143,7 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
     rng = np.random.default_rng(0)
     eps = float(np.finfo(x.type.dtype).eps)
     sides: list[Any] = []
+    known = False
     others = [n for n in nodes if n is not x]
     for draw in range(DRAWS if others else 1):
         drawn = {n: _numbers(n.type, rng, signed=draw % 2 == 1) for n in others}
@@ -159,14 +160,20 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
                     found = interpret(of, {**drawn, x: np.asarray(moved, x.type.dtype)})
                 return [np.asarray(v, float) for v in found]
 
-            if not partial and draw == 0 and not all(np.isfinite(v).all() for v in values(0.0, inner)):
-                return False  # 1/x in exp(−1/x²): its derivatives are none, though the function is a number
+            if draw % 2 == 0:
+                if all(np.isnan(v).all() for v in values(0.0)):
+                    continue  # beyond the domain of both
+                if not partial and not known and not all(np.isfinite(v).all() for v in values(0.0, inner)):
+                    return (
+                        False  # 1/x in exp(−1/x²): its derivatives are none, though the function is a number
+                    )
+                known = True
             sides.append([v.tolist() for v in values(0.0, asked)])
             if not _continues(values, eps, partly=draw % 2 == 1, partial=partial):
                 return False
         except RAISED:
             return False
-    return all(one == sides[0] for one in sides)
+    return known and all(one == sides[0] for one in sides)
 
 
 def _numbers(kind: Any, rng: np.random.Generator, signed: bool) -> Any:
