@@ -311,7 +311,7 @@ def _reduce(
 
 
 def _reduceat(
-    ufunc: np.ufunc, array: Any, indices: Any, axis: int | None = 0, dtype: Any = None, out: Any = None
+    ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """add.reduceat(x, [0, 2]) = [x₀ + x₁, x₂ + …]: traces `ufunc.reduceat`, from each index to the next, or one
     entry.
