@@ -276,6 +276,20 @@ def test_a_choice_stands_beside_a_function_that_has_no_value_at_all_numbers() ->
     np.testing.assert_allclose(rg.hessian(fun)(0.0, 1.0), -1 / 3, rtol=1e-12)
 
 
+def test_a_branch_knows_its_own_entries_and_no_others() -> None:
+    def shares(x: Any) -> Any:
+        logs = np.log(np.log(1 + np.exp(x)))
+        return np.exp(np.mean(logs - np.max(logs, axis=-1, keepdims=True)))
+
+    def kept(x: Any) -> Any:
+        positive = np.where(x > 0, x, 2.0)
+        return np.where(x > 0, np.sin(x), np.where(x < 0, np.sinh(x), 0.0)) / np.max(positive)
+
+    x = np.array([[0.1, -0.1, 0.6], [0.1, -0.5, 0.4]])
+    for fun in (shares, lambda x: np.sum(kept(x))):
+        np.testing.assert_allclose(rg.grad(fun)(x), rg.grad(fun, strategy="naive")(x), rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("fun", "slope"),

@@ -31,7 +31,7 @@ from relgrad.op import Constant, Op, as_term, constant
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.selection import where
 from relgrad.ops.structure import broadcast_like
-from relgrad.term import Term, rebuild, remade, substitute, subterms, term
+from relgrad.term import Term, operands_first, rebuild, remade, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import REAL, Interval, array_type
 
@@ -231,15 +231,25 @@ def slope(body: Term, x: Term, conventions: Conventions) -> Term:
 
 
 def decided(t: Term, holds: Callable[[Term], bool | None]) -> Term:
-    """sin(where(x > 0, x, 1)) → sin(x) where x > 0 holds: a term with choices taken of which the condition is known."""
+    """sin(where(x > 0, x, 1)) → sin(x) where x > 0 holds: a term with choices taken of which the condition is known.
 
-    def change(old: Term, rands: tuple[Any, ...]) -> Any:
+    Entry by entry: of where(x > 0, x, 1)/Σ where(x > 0, x, 1) the sum has entries of which nothing is known, and stays,
+    unless the condition is one for all.
+    """
+
+    def change(old: Term, rands: Sequence[Any], everywhere: bool) -> Any:
         """where(c, a, b) → a if c holds, b if it fails; others made again."""
-        known = holds(old.rands[0]) if old.op is where else None
+        asked = old.op is where and (not everywhere or old.rands[0].type.size == 1)
+        known = holds(old.rands[0]) if asked else None
         taken = None if known is None else in_place(rands[1 if known else 2], old)
-        return remade(old, rands) if taken is None else taken
+        return remade(old, tuple(rands)) if taken is None else taken
 
-    return rebuild([t], change)[0]
+    (t,) = rebuild([t], lambda old, rands: change(old, rands, True))
+    new: dict[Term, Any] = {}
+    entries = lambda node: node.rands if node.op.elementwise else ()
+    for node in operands_first([t], new.__contains__, entries):
+        new[node] = change(node, [new.get(x, x) for x in node.rands], False) if entries(node) else node
+    return new[t]
 
 
 @lru_cache(maxsize=2048)

@@ -36,8 +36,8 @@ class Likeness:
         self._labels: dict[Term, int] = {}
         self._looks: dict[Term, _Look] = {}
         self._failed: set[Any] = set()
+        """Places, and looks of places; each with how it was looked at."""
         self._places: list[tuple[Term, Any]] = []
-        self._known: set[tuple[Term, Any]] = set()
         self._tried = 0
 
     def is_hopeless(self, t: Term, how: Any) -> bool:
@@ -45,7 +45,7 @@ class Likeness:
 
         The first places are always tried, though none twice.
         """
-        if (t, how) in self._known:
+        if (t, how) in self._failed:
             return True
         self._tried += 1
         if self._tried <= ALWAYS:
@@ -57,7 +57,7 @@ class Likeness:
 
     def failed(self, t: Term, how: Any) -> None:
         """Say that nothing applied at a place."""
-        self._known.add((t, how))
+        self._failed.add((t, how))
         self._places.append((t, how))
 
     def _look(self, t: Term) -> _Look:
