@@ -104,6 +104,16 @@ def test_a_wrong_row_is_left_out_of_gradients(row, f, x):
     assert row.name in said[0]
 
 
+def test_a_wrong_row_is_left_out_beside_the_slope_of_a_maximum():
+    def f(x):
+        logs = np.log(1 + x * x)
+        return np.exp(np.mean(logs - np.max(logs))) + np.sum(np.tan(-x)) / 100
+
+    found, texts = warned(lambda: rg.grad(f, relations=rg.LIBRARY.extended(wrong_sign))(X))
+    assert any("wrong_sign" in text for text in texts)
+    np.testing.assert_allclose(found, numeric(f, X), rtol=1e-6)
+
+
 @wrong
 def test_without_validation_a_wrong_row_is_believed(row, f, x):
     f_wrong = rg.stabilize(f, relations=[row], validate=False)

@@ -181,11 +181,11 @@ class _Noise:
         op = node.op
         if not op.rounds or op.laws.selects:
             compares = op.kinks or op.negation is not None
-            pairs = zip(node.rands, operands, strict=True)
-            return [
+            found = [
                 self._perturbed(x) if (compares and _is_rounded(t, x)) or _underflowed(t, x) else x
-                for t, x in pairs
+                for t, x in zip(node.rands, operands, strict=True)
             ]
+            return _made_of_one(node, found) if op.negation is not None else found
         return [
             x if is_constant(t) else self._perturbed(x) for t, x in zip(node.rands, operands, strict=True)
         ]
@@ -201,6 +201,15 @@ class _Noise:
         with np.errstate(all="ignore"):
             found = np.where(x == 0, least, np.where(np.isinf(x), np.copysign(most, x), x))
             return (found * (1 + noise)).astype(x.dtype)
+
+
+def _made_of_one(node: Term, operands: Sequence[Any]) -> list[Any]:
+    """t == max(t) → t, max(t): of two operands the one that is made of the other, unrounded, as that is perturbed."""
+    found = list(operands)
+    for i, t in enumerate(node.rands):
+        if len(node.rands) == 2 and not t.op.rounds and t.rands == (node.rands[1 - i],):
+            found[i] = t.op.compute(operands[1 - i])
+    return found
 
 
 def _is_infinite(value: Any) -> bool:
