@@ -335,8 +335,6 @@ class Contract:
     may be in range again, and wrong, as log x.
     """
 
-    elementary: bool = False
-    """Whether equations between functions of exponentials are about it: eˣ, sinh x, cosh x, tanh x."""
     zero_first: bool = False
     """Whether it is 0 where the first operand is, whatever the others are: x·log y."""
     word: str = ""

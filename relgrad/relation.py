@@ -131,13 +131,6 @@ class Relation(Immutable, Shown):
         read = sum(1 for t in parts if (in_product(t.op) or in_sum(t.op)) and not is_contraction(t))
         return len(parts) - constants - read, constants, -len(self.variables), read
 
-    @cached_property
-    def elementary(self) -> bool:
-        """Whether both sides are made of sums, products, powers and exponentials of variables, without a condition."""
-        parts = list(subterms(*[side for side in (self.left, self.right) if is_term(side)]))
-        read = (in_product(t.op) or in_sum(t.op) or t.op.elementary for t in parts if not is_constant(t))
-        return not self.conditions and all(read) and not any(is_contraction(t) for t in parts)
-
     def __call__(self, u: Any, v: Any) -> Goal:
         """Construct a goal stating that v is u with this equation applied at its root."""
         return relateo(u, v, self.left, self.right, self._renamed_conditions, self.can_hold)
@@ -349,11 +342,6 @@ class Library(Immutable, Shown):
     def has_root(self, key: Any) -> bool:
         """Whether a left side is rooted in an op, or in a class of ops."""
         return self._index.has_root(key)
-
-    @cached_property
-    def elementary(self) -> Library:
-        """The rows of sums, products and exponentials, which are seen before what stands in them is rewritten."""
-        return Library(r for r in self.relations if r.elementary)
 
     def extended(self, *relations: Relation) -> Library:
         """Return a library with further rows; one of the same name replaces the old."""

@@ -28,9 +28,9 @@ from relgrad.leaf import Leaf
 from relgrad.logic.group import Number, ProductView, SumView, key_of, whole
 from relgrad.logic.theory import BAG, PRODUCT, SUM, linear_positions, theories_of
 from relgrad.logic.view import operands, product_of, sum_of
-from relgrad.op import Op, is_constant
-from relgrad.ops.arithmetic import absolute, add, divide, power, reciprocal, subtract
-from relgrad.ops.exponential import cosh, exp, sinh
+from relgrad.op import Op
+from relgrad.ops.arithmetic import absolute, add, power, subtract
+from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.statistics import Size
 from relgrad.term import Term, is_term
@@ -520,52 +520,3 @@ class Filed:
             amount = self.amounts.pop(part)
             for key in self.heads(part):
                 del self._by_head[key][part], self._by_head[key, amount][part]
-
-
-_MOST = 16
-"""So many terms are looked at."""
-
-
-def shows_elementary(t: Term) -> bool:
-    """eˣ + 1, x·sinh(y), 1 + (x + y)/(x − y) → True; x·eˣ, x + 1 → False:
-    whether such functions stand openly in a term.
-
-    Exponentials of a sum or beside a number, hyperbolic functions, or quotients of sums, at few steps.
-    """
-    of_sum = t.op.as_sum or any(map(is_constant, t.rands))
-    stack = [(t, False)]
-    for _ in range(_MOST):
-        if not stack:
-            return False
-        node, divided = stack.pop()
-        op = node.op
-        if op.as_sum:
-            if divided and of_sum:
-                return True
-            stack.extend([(rand, divided) for rand in node.rands])
-        elif op.as_product is not None:
-            divided = divided or op is divide or op is reciprocal
-            stack.extend([(rand, divided) for rand in node.rands])
-        elif op is sinh or op is cosh or (op is exp and of_sum):
-            return True
-    return True
-
-
-def sums_multiples(t: Term) -> bool:
-    """(a + b)/2 − (a − b)/2 → True, a/2 − b → False:
-    whether a sum has a multiple of a sum by a number among its summands.
-    """
-    stack = [t] if t.op.as_sum else []
-    for _ in range(_MOST):
-        if not stack:
-            return False
-        node = stack.pop()
-        if node.op.as_sum:
-            stack.extend(node.rands)
-        elif (
-            node.op.as_product is not None
-            and any(x.op.as_sum for x in node.rands)
-            and any(map(is_constant, node.rands))
-        ):
-            return True
-    return False

@@ -38,7 +38,6 @@ exp = elementwise(
     grows=True,
     out_of_range="absorbed",
     tolerant=True,
-    elementary=True,
     word="exponential",
     complement=lambda x: -expm1(x),
     alone=False,
@@ -169,7 +168,6 @@ sinh = elementwise(
     range=increasing(np.sinh),
     ball=lambda x: x.sinh(),
     grows=True,
-    elementary=True,
     word="hyperbolic_sine",
 )
 log_cosh = elementwise(
@@ -191,7 +189,6 @@ cosh = elementwise(
     grows=True,
     out_of_range="absorbed",
     tolerant=True,
-    elementary=True,
     word="hyperbolic_cosine",
     complement=lambda x: -2.0 * np.square(np.sinh(x / 2)),
 )
@@ -222,7 +219,6 @@ tanh = elementwise(
     range=increasing(np.tanh, _BELOW_ONE_IN_SIZE),
     ball=lambda x: x.tanh(),
     log=_log_tanh,
-    elementary=True,
     word="hyperbolic_tangent",
     complement=lambda x: 2.0 * kernels.expit(-2.0 * x),
 )

@@ -33,7 +33,7 @@ from relgrad.errors import DerivationError, OutOfFuel, RelgradWarning
 from relgrad.gradient import Pullback, Pushforward, Tangents, gradient, is_implicit, packed
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
-from relgrad.logic.index import head_key, own_head, shows_elementary, sums_multiples
+from relgrad.logic.index import head_key, own_head
 from relgrad.logic.masks import is_masking
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, extended, fresh
@@ -49,7 +49,6 @@ from relgrad.schedule.patience import Patience
 from relgrad.schedule.pullbacks import PAIR, pullbacks_of, told, told_of
 from relgrad.schedule.relate import (
     AFTER,
-    BEFORE,
     INCREMENTS,
     INTO_MASK,
     ROOT,
@@ -306,32 +305,27 @@ class _Run:
                 operands = operand_keys(t, within) if theories else t.rands
                 missing = [k for k in operands if k not in normal and k not in waiting]
                 if missing:
-                    new = (
-                        self._simplified(key, t, read, moves, became) if looks and theories & ~read else None
-                    )
-                    if new is None:
-                        stack.extend(missing)
+                    stack.extend(missing)
+                    continue
+                rands: list[Any] = [normal.get(k, old) for k, old in zip(operands, t.rands, strict=True)]
+                if any(map(is_not, rands, t.rands)):
+                    for k, new in zip(operands, rands, strict=True):
+                        normal.setdefault(new if type(k) is Term else (new, k[1]), new)
+                    new = op.with_rands(t, rands)
+                    unseen = new not in normal and new not in became and new not in waiting
+                    alike = not theories and new.op is op and new.rands == tuple(rands)
+                    if looks and unseen and alike and self._is_idle(new, 0, moves):
+                        became[key] = normal[key] = normal[new] = new
+                        stack.pop()
                         continue
                 else:
-                    rands: list[Any] = [normal.get(k, old) for k, old in zip(operands, t.rands, strict=True)]
-                    if any(map(is_not, rands, t.rands)):
-                        for k, new in zip(operands, rands, strict=True):
-                            normal.setdefault(new if type(k) is Term else (new, k[1]), new)
-                        new = op.with_rands(t, rands)
-                        unseen = new not in normal and new not in became and new not in waiting
-                        alike = not theories and new.op is op and new.rands == tuple(rands)
-                        if looks and unseen and alike and self._is_idle(new, 0, moves):
-                            became[key] = normal[key] = normal[new] = new
-                            stack.pop()
-                            continue
-                    else:
-                        idle = self._is_idle(t, theories & ~read, moves) if looks else not op.implicit
-                        idle = idle and not (looks and _cancels_inside(t, read))
-                        new = None if idle else self._move(key, t, read, moves, became)
-                        if new is None:
-                            normal[key] = t
-                            stack.pop()
-                            continue
+                    idle = self._is_idle(t, theories & ~read, moves) if looks else not op.implicit
+                    idle = idle and not (looks and _cancels_inside(t, read))
+                    new = None if idle else self._move(key, t, read, moves, became)
+                    if new is None:
+                        normal[key] = t
+                        stack.pop()
+                        continue
                 successor = (new, within) if within else new
                 if leads_to(successor, key, became):
                     if not (EXPAND in moves and is_implicit(t) and type(t.op) is not Slope):
@@ -585,34 +579,6 @@ class _Run:
         changed = any(new[v] is not v for v in values)
         return t.op.with_rands(t, [new.get(r, r) for r in t.rands]) if changed else None
 
-    def _simplified(
-        self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
-    ) -> Term | None:
-        """a·(b/a) → b before b/a is rewritten: cancels, divides, or applies an elementary row; or None.
-
-        There operands still show what they have in common.
-        """
-        readings = theories_of(t.op) & ~within & (PRODUCT | SUM)
-        if not readings or RELATE not in moves or not t.type.differentiable:
-            return None
-        return self._first(self._elementary(t, self.result, self.named, readings), key, t, within, became)
-
-    def _elementary(self, t: Term, v: Any, m: Any, readings: int) -> Iterator[Goal]:
-        """(eˣ − 1)/(eˣ + 1) → goals of BEFORE and elementary rows:
-        all that is looked for before operands are rewritten.
-        """
-        if readings & SUM and sums_multiples(t) and sum_of(t).cancelled and len(sum_of(t).terms) < 2:
-            yield from laws(t, v, m, AFTER[:1], readings, self._note)
-        if not self._may_look() or not shows_elementary(t):
-            return
-        if any(readings & theory and is_wide(t, theory) for theory in (PRODUCT, SUM)):
-            return
-        if not self._likeness.is_hopeless(t, ("elementary", readings)):
-            yield from laws(t, v, m, BEFORE, readings, self._note)
-            yield from rows(t, v, m, self.library.elementary, self._note, readings)
-            if not self._barred:
-                self._likeness.failed(t, ("elementary", readings))
-
     def _may_look(self) -> bool:
         """Whether there is fuel, and time, to look for a relation at one more place."""
         self.visited += 1
@@ -716,11 +682,6 @@ class _Replay(_Run):
         if step.move != "whole":
             self.steps.append(step)
         return step.after
-
-    def _simplified(
-        self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
-    ) -> Term | None:
-        return self._move(key, t, within, moves, became)
 
     def _looks(self, moves: frozenset[Move]) -> bool:
         return True
