@@ -1,9 +1,9 @@
 """Programs that are computed once more in doubled arithmetic, as written, where digits cancel.
 
 All derivatives are written out. Arguments are exact, and so are the numbers that the user wrote; a float that a rule of
-differentiation brings, as 2/√π, stands for the number that it is nearest to, and so does what is next to a fraction, a
-root or a logarithm, as 1/3. Another constant with more digits than people write was computed before, as f(x₀) in
-f(x) − f(x₀): how far it is off is not known, and nothing made of it stands.
+differentiation brings, as 2/√π, stands for the number that it is nearest to, and so does π, and what is next to a
+fraction, a root or a logarithm, as 1/3. Another constant with more digits than people write was computed before, as
+f(x₀) in f(x) − f(x₀): how far it is off is not known, and nothing made of it stands.
 
     d/dx erf(0.1·x)   ⟶   given(0.1) * (rounded(1.1283791670955126) * exp(-(given(0.1)*x)**2))
 
@@ -65,7 +65,7 @@ NAMED = frozenset(
     )
     for sign in (-1, 1)
 ) | {math.log(math.tau), math.sqrt(math.tau), math.log(math.tau) / 2}
-"""Numbers that people compute as constants; they are what NumPy has."""
+"""Numbers that people compute as constants: floats of them stand for what they name."""
 
 
 class Literal(Op):
@@ -163,23 +163,18 @@ def _is_exact(t: Term) -> bool:
 
 
 def _word(x: Any, numbers: frozenset[float] | None = None) -> str:
-    """0.1 → given;    1/3 → rounded;    0.12345678901234567 → computed: how far off is known of rounded ones only.
+    """0.1 → given;    π, 1/3 → rounded;    0.12345678901234567 → computed: how far off is known of rounded ones only.
 
     A number that is neither an entry of data, nor among the `numbers` that the function holds, was computed.
     """
     values = list(x.ravel()) if x.size <= MANY else [math.nan]
     if all(map(_is_named, values)):
-        return "given"
+        return "rounded"
     if x.size == 1 and numbers is not None and not _is_one_of(numbers, abs(values[0])):
         return "computed"
-    if all(map(_is_typed, values)):
+    if all(map(is_decimal, values)):
         return "given"
-    return "rounded" if all(_is_typed(v) or _is_rounded(v) for v in values) else "computed"
-
-
-def _is_typed(v: Any) -> bool:
-    """Whether a number is a decimal, as people write them, or has a name: 0.1, π: yes; 1/3: no."""
-    return is_decimal(v) or _is_named(v)
+    return "rounded" if all(is_decimal(v) or _is_named(v) or _is_rounded(v) for v in values) else "computed"
 
 
 def _is_named(v: Any) -> bool:

@@ -8,6 +8,7 @@ Source: Abramowitz & Stegun 1964, 6.1.40 and 6.3.18 for log Γ and ψ, of argume
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, reduce
@@ -189,17 +190,22 @@ def _computed(x: Any) -> Doubled:
     return Doubled(x, np.zeros(x.shape), np.abs(x) * 128.0 * _unit(x))
 
 
+def known_as(x: Any) -> Fraction | None:
+    """0.6931471805599453 → log 2, −1.5707963267948966 → −π/2, to many digits: what a float is the name of, or None."""
+    for value in constants().values() if x.ndim == 0 and x else ():
+        power = 2.0 ** round(math.log2(abs(x) / value))
+        if abs(x) / power == (np.float32(float(value)) if _unit(x) > 2.0**-53 else float(value)):
+            return Fraction(math.copysign(power, x)) * value
+    return None
+
+
 @lambda rule: FUNCTIONS.setdefault(rounded, rule)
 def _rounded(x: Any) -> Doubled:
     """0.6931471805599453 → log 2; else x ± half a unit in its last place, that of float32 for such numbers."""
     x = Doubled.of(x).hi
-    half = _unit(x)
-    for value in constants().values() if x.ndim == 0 else ():
-        for sign in (-1, 1):
-            hi = float(sign * value)
-            if x == (np.float32(hi) if half > 2.0**-53 else hi):
-                return with_error(pair(sign * value), 0.0)
-    return Doubled(x, np.zeros(x.shape), np.abs(x) * half + TINY)
+    if (known := known_as(x)) is not None:
+        return with_error(pair(known), 0.0)
+    return Doubled(x, np.zeros(x.shape), np.abs(x) * _unit(x) + TINY)
 
 
 def _unit(x: Any) -> float:
