@@ -80,10 +80,10 @@ def _strip(x: Any, partners: Sequence[Any]) -> Any:
         covered = broadcast_shapes(x.type.shape, shape) == shape
     except ValueError:  # type inference reports operands that do not fit
         return x
-    if isinstance(x.op, (BroadcastTo, BroadcastLike)) and covered:
-        x = x.rands[0]
     if covered and _repeats(x):
         x = constant(x.op.value.flat[0], x.type.dtype)
+    elif covered and isinstance(x.op, (BroadcastTo, BroadcastLike)):
+        x = x.rands[0]
     return x if x.type.ndim > len(shape) else without_leading(x)
 
 

@@ -18,7 +18,14 @@ from relgrad.calculus.lengths import length_taken_out, shows_length, turned_by_l
 from relgrad.calculus.remainder import remaindered
 from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
-from relgrad.logic.complements import apart_sum, complemented_sum, from_one, labelled_sum, shared_complement
+from relgrad.logic.complements import (
+    apart_sum,
+    complemented_sum,
+    from_one,
+    labelled_sum,
+    shared_complement,
+    square_at_one,
+)
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
@@ -414,6 +421,7 @@ BEFORE = (
     Law("join_pieces", in_pieces, "what is joined of pieces is added piece by piece", SUM),
     Law("between_entries", running_sum, "two entries of what runs differ by what lies between", SUM),
     Law("read_square", perfect_square, "a quadratic form is a sum of squares of differences", SUM),
+    Law("square_at_one", square_at_one, "a sum is a square where a factor is one", SUM),
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
     Law("centre", about_means, "a shift of the data changes nothing", SUM),
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),

@@ -191,11 +191,15 @@ def _computed(x: Any) -> Doubled:
 
 
 def known_as(x: Any) -> Fraction | None:
-    """0.6931471805599453 → log 2, −1.5707963267948966 → −π/2, to many digits: what a float is the name of, or None."""
-    for value in constants().values() if x.ndim == 0 and x else ():
-        power = 2.0 ** round(math.log2(abs(x) / value))
-        if abs(x) / power == (np.float32(float(value)) if _unit(x) > 2.0**-53 else float(value)):
-            return Fraction(math.copysign(power, x)) * value
+    """0.6931471805599453 → log 2, −1.5707963267948966 → −π/2, to many digits: what a float is the name of, or None.
+
+    NumPy makes some of them, as √(2π), one unit in the last place off.
+    """
+    size, exponent = math.frexp(abs(float(x))) if np.ndim(x) == 0 else (0.0, 0)
+    for value in constants().values() if 0 < size < 1 else ():
+        scale = Fraction(2) ** (math.frexp(value)[1])
+        if abs(size - value / scale) <= 2.0 * _unit(np.asarray(x)) * size:
+            return Fraction(2) ** exponent / scale * value * (1 if x > 0 else -1)
     return None
 
 
