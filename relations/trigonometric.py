@@ -91,9 +91,3 @@ def second_difference_of_cosine(x, y):
 def second_difference_of_sine(x, y):
     """The second difference of a sine."""
     return np.sin(x + y) - 2 * np.sin(x) + np.sin(x - y), -2 * np.sin(x) * versin(y)
-
-
-@relation(source="the law of cosines; Sinnott 1984, Virtues of the haversine")
-def law_of_cosines(x, y, z):
-    """The square of a side of a triangle, from the difference of the other two and a versine."""
-    return x**2 + y**2 - 2 * x * y * np.cos(z), (x - y) ** 2 + 2 * x * y * versin(z)

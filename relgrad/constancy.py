@@ -68,6 +68,17 @@ def where_moving(v: Term, g: Term) -> Term:
     return as_term(np.where(found.constant, np.zeros((), kind.dtype), Tracer(g)))  # type: ignore[call-overload]
 
 
+def loses_constant(t: Term, new: Term) -> bool:
+    """a + b − max(a + b) ⟶ a − (max(a + b) − b): whether entries that are constant are so no more, but for rounding.
+
+    As written x/max(x) is 1 where x is largest: its logarithm is not above 0, and the root of −log a number.
+    """
+    found = kept(t, "constancy", _constancy)
+    if found is None or not isinstance(found.constant, Tracer):
+        return False
+    return kept(new, "constancy", _constancy) is None
+
+
 def without_infinite(v: Term, g: Term, flow: Term) -> Term:
     """Return what flows to an operand; 0 where none flows to the value, which is infinite since a constant in it is.
 

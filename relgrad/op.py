@@ -231,6 +231,9 @@ class Constant(Op):
             hold(self.value)
         self.weak = weak
         self.key = (self.value.dtype, self.value.shape, data, weak)
+        first, n = self.value.flat[:1].tobytes(), self.value.size
+        self.repeats = self.value.ndim > 0 < n and type(data) is bytes and data == first * n
+        """Whether an array is one number, many times."""
 
     def made_of(self) -> tuple[Any, ...]:
         return self.value, self.weak

@@ -342,7 +342,7 @@ def test_words_are_compared_by_what_they_mean():
     [
         ("sum of exponentials", "log_of_sum_of_exponentials"),
         ("log softmax", "log_of_softmax"),
-        ("law of cosines", "law_of_cosines"),
+        ("second difference of a cosine", "second_difference_of_cosine"),
         ("Mills ratio normal tail", "exponential_over_complementary_error_function"),
     ],
 )

@@ -163,3 +163,27 @@ def test_products_of_several_functions_near_one_leave_what_each_leaves(name):
             continue
         np.testing.assert_allclose(value(x, y), float(true[0]), rtol=1e-13)
         np.testing.assert_allclose(slopes(x, y), list(map(float, true[1:])), rtol=1e-12, atol=1e-290)
+
+
+@pytest.mark.parametrize(
+    ("f", "truth"),
+    [
+        (lambda r, z: 1 + r**2 - 2 * r * np.cos(z), lambda r, z: 1 + r**2 - 2 * r * mp.cos(z)),
+        (lambda r, z: 2 * r * np.cos(z) - r * r - 1, lambda r, z: 2 * r * mp.cos(z) - r * r - 1),
+        (lambda r, z: 4 * r * r + 9 * z**2 - 12 * r * z * np.exp(-z), None),
+        (lambda r, z: r * r + (r + z) ** 2 - 2 * r * (r + z) * np.exp(-z), None),
+        (lambda r, z: 1 + r**2 + z**2 - 2 * r * np.cos(z), None),
+        (lambda r, z: 1 + r**2 + 2 * r * np.cos(z), None),
+    ],
+)
+@pytest.mark.parametrize(
+    "r, z", [(1 + 2.0**-30, 1e-7), (1.0, 1e-9), (0.3, 2.0), (-2.0, 3.0), (1.0, 0.0), (1.5, 30.0)]
+)
+def test_squares_of_differences_where_a_factor_is_one(f, truth, r, z):
+    """x² + y² − 2·x·y·cos z = (x − y)² + 2·x·y·versin z, and with e⁻ᶻ in the place of cos z"""
+    got = rg.stabilize(f, precise=False)(r, z)
+    if truth is None:
+        np.testing.assert_allclose(got, f(r, z), rtol=1e-13, atol=1e-14)
+        return
+    with mp.workdps(60):
+        np.testing.assert_allclose(got, float(truth(mp.mpf(r), mp.mpf(z))), rtol=1e-14)

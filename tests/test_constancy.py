@@ -38,6 +38,26 @@ CONSTANT: dict[str, Callable[[Any], Any]] = {
 }
 
 
+BESIDE_THEIR_LARGEST: dict[str, Callable[[Any], Any]] = {
+    "shifted": lambda x: (t := x + np.max(x, axis=-1, keepdims=True)) - np.max(t, axis=-1, keepdims=True),
+    "weighted": lambda x: np.log((p := x**2 * np.exp(-(x**2) / 2)) / np.max(p, axis=-1, keepdims=True)),
+    "shares": lambda x: np.log(
+        (p := np.abs(x) * np.exp(x) / np.sum(np.abs(x) * np.exp(x), axis=-1, keepdims=True))
+        / np.max(p, axis=-1, keepdims=True)
+    ),
+}
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("name", BESIDE_THEIR_LARGEST)
+def test_entries_less_their_largest_are_never_above_zero(name: str, strategy: str):
+    f = BESIDE_THEIR_LARGEST[name]
+    x = np.round(np.random.default_rng(0).normal(size=(40, 5)), 2)
+    np.testing.assert_array_equal(rg.stabilize(lambda x: f(x) >= 0, strategy=strategy)(x), f(x) >= 0)
+    root = rg.stabilize(lambda x: np.sqrt(-f(x)), strategy=strategy)(x)
+    np.testing.assert_allclose(root, np.sqrt(-f(x)), rtol=1e-6, atol=1e-7)
+
+
 def slopes(f: Callable[[Any], Any], x: Any) -> Any:
     h = 1e-6
     return np.array([(np.sum(f(x + h * e)) - np.sum(f(x - h * e))) / (2 * h) for e in np.eye(x.size)])

@@ -685,3 +685,28 @@ def test_what_stands_beside_a_series_has_the_range_of_the_whole_program(kind, x,
     np.testing.assert_allclose(
         got, [x[0] * (2 - x[0]) * np.exp(-x[0]), near, 0], rtol=30 * np.finfo(kind).eps
     )
+
+
+@pytest.mark.parametrize("z", [-50.0, -200.0])
+@pytest.mark.parametrize("precise", [False, True])
+def test_weights_below_the_range_meet_exponentials_as_small(z, precise):
+    """log(z·Φ(z) + φ(z)): where Φ(z) is no float, e^(−z²/2) is as small, and they cancel."""
+    f = lambda z: np.log(z * sp.ndtr(z) + np.exp(-z * z / 2) / np.sqrt(2 * np.pi))
+    with mpmath.workdps(60):
+        truth = mpmath.log(z * mpmath.ncdf(z) + mpmath.npdf(z))
+    np.testing.assert_allclose(
+        rg.stabilize(f, precise=precise)(z), float(truth), rtol=1e-15 if precise else 1e-9
+    )
+    w, x = np.array([2.0, -1.0]), np.array([0.0, 0.3])
+    far = Extended.of(w) * np.exp(Extended.of(np.array([-3e3, -3e3])))
+    np.testing.assert_allclose(
+        kernels.logsumexp(x, weights=far).floats() + 3e3, kernels.logsumexp(x, weights=w), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        (kernels.gibbs(x, x, power=2, weights=far) * np.exp(Extended.of(-6e3))).floats(),
+        kernels.gibbs(x, x, power=2, weights=w),
+        rtol=1e-11,
+    )
+    cancels = NAMED["mixture_cancels"](kernels.mixture_cancels)
+    assert not cancels(x, far)
+    assert cancels(x * 0, far * np.array([0.5, 1.0]))

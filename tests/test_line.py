@@ -1300,3 +1300,19 @@ def test_lines_of_many_entries_are_looked_for_with_bounded_work(monkeypatch: pyt
     a, b = np.array([0.3, -1.0, 0.7, 2.0]), np.array([0.1, 0.4, -0.2, 1.0, 2.5])
     assert rg.stabilize(aligned)(a, b) == pytest.approx(aligned(a, b), rel=1e-13)
     assert count < 2 * (along.EVALUATIONS + along.MORE_EVALUATIONS)
+
+
+@pytest.mark.filterwarnings("error::relgrad.errors.FailedRelation")
+def test_places_that_are_computed_are_integers_along_a_line() -> None:
+    """i − 1 is computed in reals there, and takes an entry all the same."""
+
+    def f(x, y):
+        v = np.tanh(y)
+        v = np.array([v[0], 0.5 * v[0] + v[1], 0.25 * v[0] + 0.5 * v[1] + v[2]])
+        i = np.argmax(v)
+        return np.sum(x * v) + (v[i] - x[i - 1]) * y.sum()
+
+    x, y = np.array([-1.1, -0.5, 1.1]), np.array([-0.7, 0.9, 2.0])
+    slope, h = rg.grad(f, 1), 1e-6
+    want = (slope(x + h * x, y + h * y) - slope(x - h * x, y - h * y)) / (2 * h)
+    np.testing.assert_allclose(rg.pushforward(slope)((x, y), (x, y))[1], want, rtol=1e-6)

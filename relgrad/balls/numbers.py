@@ -23,6 +23,7 @@ from relgrad.errors import RelgradError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels.containers import mapped, parts
 from relgrad.kernels.doubled import computed, given, rounded
+from relgrad.kernels.doubled.named import known_as
 from relgrad.kernels.doubled.number import Doubled, GivenUp, Undecided
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, lowered, share_rules
@@ -39,6 +40,8 @@ PRECISIONS = (256, 1280, 4096)
 is 0 is below all floats, and settled."""
 ENOUGH = 160
 """Bits for what doubled numbers hold."""
+KNOWN = 200
+"""Constants that have names are known to so many bits."""
 WORK = 1 << 17
 """A program is given up after so many operations on balls of the least precision."""
 BEYOND = 1 << 62
@@ -351,6 +354,16 @@ def _to_doubled(x: Balls) -> Doubled:
     return Doubled(*[parts[..., i] for i in range(3)])
 
 
+def _rounded(x: Any) -> Balls:
+    """0.6931471805599453 → log 2; else a float ± half a unit in its last place."""
+    import flint
+
+    if (known := known_as(x := lowered(x))) is None:
+        return _of_doubled(Doubled.functions[rounded](x))
+    number = flint.arb(flint.fmpq(*known.as_integer_ratio()))
+    return Balls.of(number + flint.arb(0, abs(float(known)) * 2.0**-KNOWN))
+
+
 def _unknown(x: Any) -> Any:
     raise GivenUp
 
@@ -359,6 +372,5 @@ share_rules(Balls)
 Balls.named.update(
     {name: Doubled.named[name] for name in ("add_at", "leave_one_out_prod", "unit", "unit_pullback")}
 )
-Balls.functions.update({given: Balls.of, computed: _unknown})
-Balls.functions[rounded] = lambda x: _of_doubled(Doubled.functions[rounded](lowered(x)))
+Balls.functions.update({given: Balls.of, rounded: _rounded, computed: _unknown})
 Numbers.surest = Balls

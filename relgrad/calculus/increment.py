@@ -27,6 +27,7 @@ from relgrad.errors import RelgradError
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, either, multiplied
 from relgrad.logic.parts import dtype_of, holds, rebuilt
+from relgrad.logic.pieces import between, of_one_run, runs
 from relgrad.logic.rewrite import chain_of, pushed
 from relgrad.logic.theory import SUM
 from relgrad.logic.view import is_wide, product_of, sum_of
@@ -330,9 +331,9 @@ def _by_kind(view: SumView) -> Groups:
 
 
 def _kinds(t: Term) -> tuple[Any, ...]:
-    """sin(x)·y → {sin, None}, multiply;    (sin(x) + y)[1:] → also [1:], and y[1:] itself."""
+    """sin(x)·y → {sin, None}, multiply;    (sin(x) + y)[1:] → also [1:], and y[1:];    cumsum(x)[1:] → also that"""
     inside = _pushed(t)
-    kinds = [_likeness(product_of(t)), _head(t)]
+    kinds = [_likeness(product_of(t)), _head(t), *([t.rands[0]] if runs(t) else [])]
     if is_datum(t):
         kinds.append(t)
     elif inside is not t:
@@ -363,7 +364,7 @@ _MOVES = *RESHAPES, Concatenate
 
 def _are_alike(x: Term, y: Term) -> bool:
     """sin(x), sin(y) → True;    x[None], x[1:] → True: whether a distance may be found, op by op or as of data."""
-    return _head(x) == _head(y) or (is_datum(x) and is_datum(y))
+    return _head(x) == _head(y) or (is_datum(x) and is_datum(y)) or of_one_run(x, y)
 
 
 def is_datum(t: Term) -> bool:
@@ -515,6 +516,8 @@ class Search:
             return None
         if is_datum(x) and is_datum(y):
             return _between(x, y)
+        if of_one_run(x, y):
+            return None if (apart := between(x, y)) is None else Distance(apart)
         if _head(x) != _head(y):
             return None
         if x is not _pushed(x) or y is not _pushed(y):

@@ -572,7 +572,12 @@ class Path:
         if type(op) is Cast and op.dtype == np.float32 and like.type.dtype == np.float64:
             return Product(a, polynomial((self.read(1.0, True), np.finfo(op.dtype).eps / 2)))
         if isinstance(op, (*_MOVES, Summed)) and (type(op) is BroadcastLike or all(x.fixed for x in others)):
-            rest = [self.value(x, rand) for x, rand in zip(others, node.rands[1:], strict=True)]
+            values = [self.value(x, rand) for x, rand in zip(others, node.rands[1:], strict=True)]
+            # Places are integers, also where they are computed in reals: i − 1.
+            rest = [
+                v if rand.type.dtype.kind == "f" else np.asarray(in_floats(v)).astype(rand.type.dtype)
+                for rand, v in zip(node.rands[1:], values, strict=True)
+            ]
             return Mapped(spread(a, like), lambda x: op.compute(x, *rest), isinstance(op, Summed))
         if type(op) is Norm:
             return self.as_written(_length, node, operands, op.axes)

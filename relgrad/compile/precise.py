@@ -1,9 +1,9 @@
 """Programs that are computed once more in doubled arithmetic, as written, where digits cancel.
 
 All derivatives are written out. Arguments are exact, and so are the numbers that the user wrote; a float that a rule of
-differentiation brings, as 2/√π, stands for the number that it is nearest to, and so does what is next to a fraction, a
-root or a logarithm, as 1/3. Another constant with more digits than people write was computed before, as f(x₀) in
-f(x) − f(x₀): how far it is off is not known, and nothing made of it stands.
+differentiation brings, as 2/√π, stands for the number that it is nearest to, and so does π, and what is next to a
+fraction, a root or a logarithm, as 1/3. Another constant with more digits than people write was computed before, as
+f(x₀) in f(x) − f(x₀): how far it is off is not known, and nothing made of it stands.
 
     d/dx erf(0.1·x)   ⟶   given(0.1) * (rounded(1.1283791670955126) * exp(-(given(0.1)*x)**2))
 
@@ -28,7 +28,7 @@ from relgrad import kernels
 from relgrad.compile.function import Beside, Compiled, compile_program
 from relgrad.compile.guards import is_entrywise
 from relgrad.compile.source import Source
-from relgrad.kernels.doubled.named import is_decimal
+from relgrad.kernels.doubled.named import is_decimal, known_as
 from relgrad.kernels.doubled.precise import Again, Wider, mending
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, as_term, constant, is_constant, is_float
@@ -51,21 +51,6 @@ MANY = 1000
 """Constants of more entries are data that may have been computed."""
 SMALL = 1000
 """The largest denominator of fractions, and operand of roots and logarithms, that floats of 15 digits are known by."""
-NAMED = frozenset(
-    sign * x
-    for x in (
-        math.pi,
-        math.e,
-        math.tau,
-        math.pi / 2,
-        math.log(2),
-        math.log(10),
-        math.sqrt(2),
-        math.sqrt(math.pi),
-    )
-    for sign in (-1, 1)
-) | {math.log(math.tau), math.sqrt(math.tau), math.log(math.tau) / 2}
-"""Numbers that people compute as constants; they are what NumPy has."""
 
 
 class Literal(Op):
@@ -163,28 +148,22 @@ def _is_exact(t: Term) -> bool:
 
 
 def _word(x: Any, numbers: frozenset[float] | None = None) -> str:
-    """0.1 → given;    1/3 → rounded;    0.12345678901234567 → computed: how far off is known of rounded ones only.
+    """0.1 → given;    π, 1/3 → rounded;    0.12345678901234567 → computed: how far off is known of rounded ones only.
 
     A number that is neither an entry of data, nor among the `numbers` that the function holds, was computed.
     """
     values = list(x.ravel()) if x.size <= MANY else [math.nan]
-    if all(map(_is_named, values)):
-        return "given"
+    if all(known_as(v) is not None for v in values):
+        return "rounded"
     if x.size == 1 and numbers is not None and not _is_one_of(numbers, abs(values[0])):
         return "computed"
-    if all(map(_is_typed, values)):
+    if all(map(is_decimal, values)):
         return "given"
-    return "rounded" if all(_is_typed(v) or _is_rounded(v) for v in values) else "computed"
-
-
-def _is_typed(v: Any) -> bool:
-    """Whether a number is a decimal, as people write them, or has a name: 0.1, π: yes; 1/3: no."""
-    return is_decimal(v) or _is_named(v)
-
-
-def _is_named(v: Any) -> bool:
-    """Whether a number is π, 2π, √2, …, as NumPy has it."""
-    return _is_one_of(NAMED, v)
+    return (
+        "rounded"
+        if all(is_decimal(v) or _is_rounded(v) or known_as(v) is not None for v in values)
+        else "computed"
+    )
 
 
 def _is_one_of(numbers: frozenset[float], v: Any) -> bool:

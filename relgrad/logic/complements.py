@@ -3,6 +3,7 @@
 1 − σ(x)·(1 − y)     σ(−x) + σ(x)·y         (1 − p) − (1 − p)·q     (1 − p)·(1 − q)
 1 − max(σ(x), c)     min(σ(−x), 1 − c)      σ(x) − y                (1 − y)·σ(x) − y·σ(−x)
 1 − Π (1 − xᵢ)       −prod1pm1(−x)          1 − Π (1 − xᵢ)ⁿ         −prod1pm1(power1pm1(−x, n))
+x² + y² − 2·x·y·eᶻ   (x − y)² − 2·x·y·(eᶻ − 1)         x² + y² − 2·x·y·cos z   (x − y)² + 2·x·y·versin z
 1 − eˣ·cos y         versin y − cos y·(eˣ − 1)                      cosh x − cos y          2·sinh²(x/2) + versin y
 """
 
@@ -20,11 +21,12 @@ from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.conditions import maybe_one
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of, rebuilt
-from relgrad.logic.simplify import factored_sum, meant_sum
+from relgrad.logic.simplify import factored_sum, meant_sum, perfect_square
 from relgrad.logic.view import SHARED, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import absolute, fabs, multiply, negative, power, subtract
 from relgrad.ops.differences import power1pm1
+from relgrad.ops.exponential import exp
 from relgrad.ops.increments import Telescope
 from relgrad.ops.moments import Prod1pm1
 from relgrad.ops.order import Places
@@ -223,6 +225,35 @@ def labelled_sum(t: Term) -> Any:
             for a, b, c in ((rest, p, k), (y, left, -k))
         ]
         return fit(rebuilt(added(*parts), t), t)
+    return None
+
+
+def square_at_one(t: Term) -> Any:
+    """x² + y² − 2·x·y·cos z = (x − y)² + 2·x·y·versin z:
+    a sum that is the square of a difference where a factor is one, by what that factor leaves of one; or None.
+    """
+    view, dtype = sum_of(t), dtype_of(t)
+    if not 1 < len(view.terms) <= SHARED:
+        return None
+    for part, k in view.terms.items():
+        product = product_of(part)
+        beside = sum(
+            product_of(q).coefficient * n * product.coefficient * k < 0 for q, n in view.terms.items()
+        )
+        if beside + (view.constant * product.coefficient * k < 0) < 2:
+            continue
+        for base, e in product.factors.items():
+            if not is_term(base) or len(product.factors) < 2 or (e != 1 and base.op is not exp):
+                continue
+            factor = base if e == 1 else exp.make_node(multiply(constant(float(e), dtype), *base.rands))
+            if (left := complement_of(factor)) is None:
+                continue
+            outside = multiplied((product, 1), (ProductView(1, {base: e}), -1))
+            at_one = added((view, 1), (SumView(0, {part: 1}), -k), (summand(outside, None, dtype), k))
+            square = perfect_square(build_sum(at_one, dtype))
+            if square is not None:
+                rest = summand(multiplied((outside, 1), (product_of(left), 1)), None, dtype)
+                return fit(rebuilt(added((sum_of(square), 1), (rest, -k)), t), t)
     return None
 
 

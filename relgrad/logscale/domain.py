@@ -5,7 +5,7 @@ The reading of a term follows from those of its parts, one clause for each op th
     exp(x) = e^x                    f(x) = e^g(x)  where an op declares its logarithm
     x·y, x/y, xᵏ, √x                weights multiply, exponents add
     Σ x, x + y, x @ y               one sum of weighted exponentials, whose logarithm is a log-sum-exp
-    Π x                             Π weight · e^Σ exponent
+    Π x, cumprod(x)                 Π weight · e^Σ exponent, along an axis too
     |x|                             |weight| · e^exponent
     x[i], xᵀ, where(c, x, y), …     entry by entry
 
@@ -46,7 +46,7 @@ from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Prod, Sum
-from relgrad.ops.scan import CumSum
+from relgrad.ops.scan import CumProd, CumSum
 from relgrad.ops.selection import where
 from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
 from relgrad.ops.stable import expit, log1mexp, softplus
@@ -141,7 +141,7 @@ def parts_of(t: Term) -> Iterator[Term]:
         expanded = as_sum(t)
         if expanded is not None:
             yield expanded
-    elif type(t.op) in (Sum, Prod, Max, Min, Norm) or t.op is absolute or t.op.laws.selects:
+    elif type(t.op) in (Sum, Prod, CumProd, Max, Min, Norm) or t.op is absolute or t.op.laws.selects:
         yield t.rands[0]
     elif type(t.op) is Concatenate:
         yield from t.rands
@@ -558,9 +558,10 @@ def _read_entries(t: Term) -> Reading | None:
     w, x = inner
     if t.op is absolute:
         return Reading(None if w is None else absolute(w), x)
-    if type(t.op) is Prod:
-        weight = None if w is None else t.op.make_node(broadcast_to(w, t.rands[0].type.shape))
-        return Reading(weight, Sum(t.op.axes).make_node(_like(x, t.rands[0])))
+    if type(t.op) in (Prod, CumProd):
+        weight = None if w is None else t.op.make_node(_like(w, t.rands[0]))
+        adds = Sum(t.op.axes) if type(t.op) is Prod else CumSum(t.op.axis)
+        return Reading(weight, adds.make_node(_like(x, t.rands[0])))
     if type(t.op) is Norm:
         weights = [] if w is None else [square(w)]
         squares = LogSumExp(t.op.axes).make_node(multiply(constant(2.0), _like(x, t.rands[0])), *weights)

@@ -1,7 +1,7 @@
 """The canonical form of elementwise operands: where their axes of extent 1 stand.
 
 Squeezes float towards the root; leading axes that broadcasting supplies, and broadcasts that partners imply, are
-left out. This is exact, so it may change the graph.
+left out; so is the shape of an array of one number. This is exact, so it may change the graph.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from relgrad.op import Constant, constant
 from relgrad.ops.structure import (
     RESHAPES,
     BroadcastLike,
@@ -31,12 +32,12 @@ def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
     """
     operands = list(operands)
     for x in operands:
-        if isinstance(x.op, FLOATING):
+        if isinstance(x.op, FLOATING) or _repeats(x):
             break
     else:
         return operands, ()
     for i in range(len(operands)):
-        if isinstance(operands[i].op, (Expand, BroadcastTo, BroadcastLike)):
+        if isinstance(operands[i].op, (Expand, BroadcastTo, BroadcastLike)) or _repeats(operands[i]):
             operands[i] = _strip(operands[i], operands[:i] + operands[i + 1 :])
     rank = max((x.type.ndim for x in operands), default=0)
     squeezed = sorted({x for x in operands if isinstance(x.op, Squeeze)}, key=_float_order)
@@ -57,6 +58,11 @@ def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
     return operands, ()
 
 
+def _repeats(x: Any) -> bool:
+    """ones(3) → True: whether an operand is an array of one number, many times."""
+    return type(x.op) is Constant and x.op.repeats
+
+
 def _float_order(x: Any) -> tuple[bool, int, tuple[int, ...]]:
     """Order squeezes by rank and axes, so that those that float do not depend on the order of operands.
 
@@ -66,15 +72,17 @@ def _float_order(x: Any) -> tuple[bool, int, tuple[int, ...]]:
 
 
 def _strip(x: Any, partners: Sequence[Any]) -> Any:
-    """x : (1, 3) beside (2, 3) → x : (3,): an operand without the leading axes and the broadcast that its partners
-    supply.
+    """x : (1, 3) beside (2, 3) → x : (3,), ones((2, 3)) beside it → 1: an operand without the leading axes and the
+    broadcast that its partners supply.
     """
     try:
         shape = broadcast_shapes(*[y.type.shape for y in partners])
         covered = broadcast_shapes(x.type.shape, shape) == shape
     except ValueError:  # type inference reports operands that do not fit
         return x
-    if isinstance(x.op, (BroadcastTo, BroadcastLike)) and covered:
+    if covered and _repeats(x):
+        x = constant(x.op.value.flat[0], x.type.dtype)
+    elif covered and isinstance(x.op, (BroadcastTo, BroadcastLike)):
         x = x.rands[0]
     return x if x.type.ndim > len(shape) else without_leading(x)
 

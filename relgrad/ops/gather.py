@@ -17,7 +17,8 @@ from relgrad.kernels import add_along, add_at, put_at
 from relgrad.op import as_term
 from relgrad.ops.arguments import ZERO, as_balls, hull
 from relgrad.ops.shaping import Rearrangement
-from relgrad.term import Term
+from relgrad.ops.structure import BroadcastTo, broadcast_to, squeeze
+from relgrad.term import Term, is_term
 from relgrad.types import Extent, Interval, Shape, Type, array_type, broadcast_shapes
 
 FULL = slice(None)
@@ -38,6 +39,15 @@ class Index(Rearrangement):
         x, *arrays = types
         return array_type(x.dtype, _result_shape(x.shape, self.pattern, [a.shape for a in arrays]))
 
+    def make_node(self, *inputs: Any) -> Term:
+        """concatenate((x, y))[0] → x[0]: entries of what knows its entries are those."""
+        (x, *arrays), pattern = inputs, self.pattern
+        if not arrays and is_term(x) and x.ground and len(pattern) <= x.type.ndim:
+            found = entries_of(x, [*pattern, *[WHOLE] * (x.type.ndim - len(pattern))])
+            if found is not None:
+                return found
+        return super().make_node(*inputs)
+
     def may_raise(self, node: Term) -> bool:
         return ARRAY in self.pattern
 
@@ -53,6 +63,28 @@ class Index(Rearrangement):
 
     def ball(self, *balls: Any) -> Any:
         return self.compute(balls[0], *map(_integers, balls[1:]))
+
+
+def entries_of(x: Term, pattern: Sequence[Any]) -> Any:
+    """concatenate((x, y))[0] → x[0]:
+    entries of an application as those of an operand, where its op, or a broadcast, tells; or None.
+    """
+    return _of_stretched(x, pattern) if type(x.op) is BroadcastTo else x.op.entries(x, pattern)
+
+
+def _of_stretched(t: Term, pattern: Sequence[Any]) -> Any:
+    """broadcast_to(x, (2, 3))[0, 1:] → broadcast_to(x[1:], (2,)), where x has 3 entries"""
+    (x,), whole = t.rands, t.type.shape
+    if None in whole or BACKWARDS in pattern:
+        return None
+    kept = [(n, p) for n, p in zip(whole, pattern, strict=True) if type(p) is tuple]
+    own = list(zip(range(-x.type.ndim, 0), pattern[len(pattern) - x.type.ndim :], strict=True))
+    stretched = {axis for axis, _ in own if x.type.shape[axis] != whole[axis]}
+    inner = [WHOLE if axis in stretched else p for axis, p in own]
+    left = [p for (_, p), q in zip(own, inner, strict=True) if type(q) is tuple]
+    gone = tuple([i - len(left) for i, p in enumerate(left) if type(p) is not tuple])
+    chosen = x if set(inner) <= {WHOLE} else Index(tuple(inner)).make_node(x)
+    return broadcast_to(squeeze(chosen, gone), tuple([len(range(n)[slice(*p)]) for n, p in kept]))
 
 
 class Scatter(Rearrangement):

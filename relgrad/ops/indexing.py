@@ -15,7 +15,7 @@ from relgrad.errors import OutOfBoundsError, RelationError, ShapeError, TraceErr
 from relgrad.implementations import implements
 from relgrad.op import Symbolic, as_term, constant, is_constant, strong
 from relgrad.ops.arguments import call, is_ground, normalize_axis, refuse, require_ground
-from relgrad.ops.gather import ARRAY, BACKWARDS, FULL, WHOLE, Index, TakeAlong
+from relgrad.ops.gather import ARRAY, BACKWARDS, FULL, WHOLE, Index, TakeAlong, entries_of
 from relgrad.ops.moving import Flip
 from relgrad.ops.structure import Squeeze, broadcast_like, expand, squeeze
 from relgrad.term import Unknown, is_term, term
@@ -255,7 +255,7 @@ def _index(x: Any, pattern: list[Any]) -> Any:
         below = [WHOLE if a in axes else next(rest) for a in range(-inner.type.ndim, 0)]
         left = [a for a, p in zip(range(-inner.type.ndim, 0), below, strict=True) if type(p) is tuple]
         return squeeze(_index(inner, below), tuple([i - len(left) for i, a in enumerate(left) if a in axes]))
-    if (found := x.op.entries(x, pattern)) is not None:
+    if (found := entries_of(x, pattern)) is not None:
         return found
     if all(p in (WHOLE, BACKWARDS) for p in pattern):
         axes = tuple([i - len(pattern) for i, p in enumerate(pattern) if p == BACKWARDS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from relgrad.ops.arguments import (
     require_ground,
 )
 from relgrad.ops.expression import Expression
+from relgrad.ops.indexing import getitem
 from relgrad.ops.reduction import FACTORS, Prod, Sum, cast_to, running_products
 from relgrad.ops.shaping import AmongZeros, Rearrangement
 from relgrad.ops.structure import Squeeze, squeeze
@@ -49,6 +51,13 @@ class _Along(Expression):
         if is_ground(x) and x.type.shape[self.axis] == 1 and self.output_type(x.type) == x.type:
             return x
         return term(self, x)
+
+    def entries(self, node: Term, pattern: Sequence[Any]) -> Any:
+        """cumsum(x)[0] → x[0]: what runs begins with the first entry."""
+        (x,), chosen = node.rands, pattern[self.axis]
+        if chosen not in (0, (0, 1, None)) or x.type.dtype != node.type.dtype:
+            return None
+        return as_term(getitem(x, tuple([slice(*p) if type(p) is tuple else p for p in pattern])))
 
 
 class CumSum(_Along, Rearrangement):

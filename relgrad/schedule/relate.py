@@ -18,11 +18,19 @@ from relgrad.calculus.lengths import length_taken_out, shows_length, turned_by_l
 from relgrad.calculus.remainder import remaindered
 from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
-from relgrad.logic.complements import apart_sum, complemented_sum, from_one, labelled_sum, shared_complement
+from relgrad.logic.complements import (
+    apart_sum,
+    complemented_sum,
+    from_one,
+    labelled_sum,
+    shared_complement,
+    square_at_one,
+)
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
 from relgrad.logic.moments import about_means
+from relgrad.logic.pieces import joined_sum, running_sum
 from relgrad.logic.rewrite import Wide, rewrites
 from relgrad.logic.simplify import (
     averaged_sum,
@@ -44,6 +52,7 @@ from relgrad.logic.simplify import (
 from relgrad.logic.theory import PRODUCT, SUM, inner_product, theories_of
 from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
 from relgrad.logic.view import sum_of
+from relgrad.logscale.domain import is_exponential
 from relgrad.logscale.quotients import drawn_product
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide, float_power, power, sqrt
@@ -370,6 +379,11 @@ def crossed(t: Term) -> Term | None:
     return None if new is None or incremented(t) is not None else new
 
 
+def in_pieces(t: Term) -> Term | None:
+    """concatenate((0, σ(x))) − concatenate((σ(x), 1)) → its pieces joined, where the log domain reads them; or None"""
+    return joined_sum(t) if is_exponential(t) else None
+
+
 _DIVIDED = "a part of a divisor goes where two summands are brought over it"
 AFTER = (
     Law("cancel_summands", cancelled_sum, "summands meet their negatives", SUM),
@@ -404,7 +418,10 @@ FROM_ONE = Law(
     "from_one", from_one, "errors of what is near one are multiplied, those of its distance are not"
 )
 BEFORE = (
+    Law("join_pieces", in_pieces, "what is joined of pieces is added piece by piece", SUM),
+    Law("between_entries", running_sum, "two entries of what runs differ by what lies between", SUM),
     Law("read_square", perfect_square, "a quadratic form is a sum of squares of differences", SUM),
+    Law("square_at_one", square_at_one, "a sum is a square where a factor is one", SUM),
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
     Law("centre", about_means, "a shift of the data changes nothing", SUM),
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),

@@ -85,17 +85,25 @@ def _pi(bits: int) -> Fraction:
     return 16 * arctan[0] - 4 * arctan[1]
 
 
+def _log(x: Fraction) -> Fraction:
+    """log x = 2·artanh((x − 1)/(x + 1)) of a number near 1"""
+    u = (x - 1) / (x + 1)
+    return 2 * _series(u * u, u, lambda k: Fraction(2 * k - 1, 2 * k + 1))
+
+
 @cache
 def constants() -> dict[str, Fraction]:
-    """log 2 = 2·artanh(1/3), π, and others that derivatives have as factors."""
-    ln2 = 2 * _series(Fraction(1, 9), Fraction(1, 3), lambda k: Fraction(2 * k - 1, 2 * k + 1))
-    ln5_4 = 2 * _series(Fraction(1, 81), Fraction(1, 9), lambda k: Fraction(2 * k - 1, 2 * k + 1))
-    pi = _pi(_BITS)
-    root, two_roots = (Fraction(math.isqrt(int(n * pi * 4**_BITS)), 2**_BITS) for n in (2, 4))
+    """π, log 2, and others that people name, or that derivatives have as factors."""
+    ln2, pi = _log(Fraction(2)), _pi(_BITS)
+    root, two_roots, root2 = (Fraction(math.isqrt(int(n * 4**_BITS)), 2**_BITS) for n in (2 * pi, 4 * pi, 2))
     return {
         "ln2": ln2,
-        "ln10": 3 * ln2 + ln5_4,
+        "ln10": 3 * ln2 + _log(Fraction(5, 4)),
         "pi": pi,
+        "e": exp_of(Fraction(1)),
+        "log_of_2pi": 2 * ln2 + _log(pi / 2),
+        "root_of_2": root2,
+        "root_of_pi": two_roots / 2,
         "degree": pi / 180,
         "radian": 180 / pi,
         "root_of_2pi": root,

@@ -8,6 +8,7 @@ Source: Abramowitz & Stegun 1964, 6.1.40 and 6.3.18 for log Γ and ψ, of argume
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, reduce
@@ -189,17 +190,26 @@ def _computed(x: Any) -> Doubled:
     return Doubled(x, np.zeros(x.shape), np.abs(x) * 128.0 * _unit(x))
 
 
+def known_as(x: Any) -> Fraction | None:
+    """0.6931471805599453 → log 2, −1.5707963267948966 → −π/2, to many digits: what a float is the name of, or None.
+
+    NumPy makes some of them, as √(2π), one unit in the last place off.
+    """
+    size, exponent = math.frexp(abs(float(x))) if np.ndim(x) == 0 else (0.0, 0)
+    for value in constants().values() if 0 < size < 1 else ():
+        scale = Fraction(2) ** (math.frexp(value)[1])
+        if abs(size - value / scale) <= 2.0 * _unit(np.asarray(x)) * size:
+            return Fraction(2) ** exponent / scale * value * (1 if x > 0 else -1)
+    return None
+
+
 @lambda rule: FUNCTIONS.setdefault(rounded, rule)
 def _rounded(x: Any) -> Doubled:
     """0.6931471805599453 → log 2; else x ± half a unit in its last place, that of float32 for such numbers."""
     x = Doubled.of(x).hi
-    half = _unit(x)
-    for value in constants().values() if x.ndim == 0 else ():
-        for sign in (-1, 1):
-            hi = float(sign * value)
-            if x == (np.float32(hi) if half > 2.0**-53 else hi):
-                return with_error(pair(sign * value), 0.0)
-    return Doubled(x, np.zeros(x.shape), np.abs(x) * half + TINY)
+    if (known := known_as(x)) is not None:
+        return with_error(pair(known), 0.0)
+    return Doubled(x, np.zeros(x.shape), np.abs(x) * _unit(x) + TINY)
 
 
 def _unit(x: Any) -> float:

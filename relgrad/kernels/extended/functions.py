@@ -10,7 +10,6 @@ import numpy as np
 
 from relgrad.kernels import formulas
 from relgrad.kernels.extended.entries import (
-    LN2,
     aligned,
     exp,
     multiply,
@@ -46,16 +45,15 @@ def or_extended(formula: Any) -> Any:
     return make
 
 
-def _in_range(weights: Any, axis: Any) -> tuple[Any, Any]:
-    """w → w/2ᵏ, k: weights as floats, and whole numbers k, with which the largest along axes is none too large."""
-    if weights is None:
-        return None, np.zeros((), np.int64)
+def _far_terms(x: Any, weights: Any, axis: Any) -> tuple[Any, Extended] | None:
+    """max x over axes, where w is not 0, and w·e^(x − max x), where weights are out of the range of floats."""
     w = Extended.of(weights)
     if not w.outside.any():
-        return w.floats(), np.zeros((), np.int64)
-    most = np.max(w.e, axis=axis, keepdims=True, initial=NOTHING)
-    scale = np.where(most > NOTHING, most, 0)
-    return scaled(w, scale), scale
+        return None
+    x = np.where(w.m == 0, -np.inf, x)
+    largest = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    largest = np.where(np.isfinite(largest), largest, 0)
+    return largest, multiply(w, exp(Extended.of(x - largest)))
 
 
 def _gibbs(function: Any) -> Any:
@@ -64,26 +62,31 @@ def _gibbs(function: Any) -> Any:
     def rule(a: Any, x: Any, axis: Any = -1, power: float = 1, weights: Any = None) -> Extended:
         """e^(p·(a − max x))·(e^(max x)/Σ w·eˣ)^p, the first factor in extended range where it is no normal float."""
         a, x = lowered(a), lowered(x)
-        weights, scale = _in_range(weights, axis)
+        if weights is not None and (found := _far_terms(x, weights, axis)):
+            largest, terms = found
+            total = np.sum(terms, axis=axis, keepdims=True)
+            return multiply(exp(Extended.of(power * (a - largest))), total**-power)
+        weights = None if weights is None else lowered(weights)
         plain = np.asarray(function(a, x, axis=axis, power=power, weights=weights))
         largest = np.max(x, axis=axis, keepdims=True)
         share = Extended.of(np.asarray(function(largest, x, axis=axis, power=power, weights=weights)))
         far = multiply(exp(Extended.of(np.asarray(power * (a - largest), plain.dtype))), share)
-        shift = -power * scale
-        whole = np.floor(shift)
-        unit = Extended(np.exp2(shift - whole).astype(plain.dtype), whole)
-        return multiply(unless_normal(plain, far), unit)
+        return unless_normal(plain, far)
 
     return rule
 
 
 def _logsumexp(function: Any) -> Any:
-    """log Σ w·eˣ = log Σ (w/2ᵏ)·eˣ + k·log 2, with k = 0 for weights that are floats."""
+    """log Σ w·eˣ = max x + log Σ w·e^(x − max x), where weights are no floats."""
 
     def rule(x: Any, axis: Any = None, keepdims: bool = False, weights: Any = None) -> Any:
-        weights, scale = _in_range(weights, axis)
-        result = np.asarray(function(lowered(x), axis=axis, keepdims=True, weights=weights))
-        result = result + (scale * LN2).astype(result.dtype) if np.any(scale) else result
+        x = lowered(x)
+        if weights is not None and (found := _far_terms(x, weights, axis)):
+            largest, terms = found
+            result = largest + np.log(np.sum(terms, axis=axis, keepdims=True)).floats()
+        else:
+            weights = None if weights is None else lowered(weights)
+            result = np.asarray(function(x, axis=axis, keepdims=True, weights=weights))
         return Extended.of(result if keepdims else np.squeeze(result, axis))
 
     return rule
@@ -145,6 +148,20 @@ def _sum_cancels(function: Any) -> Any:
     return rule
 
 
+def _mixture_cancels(function: Any) -> Any:
+    """mixture_cancels(x, w) = mixture_cancels(0, w·eˣ/2ᵏ), k the largest exponent, where weights are no floats."""
+
+    def rule(x: Any, weights: Any, axis: Any = None, **how: Any) -> Any:
+        x = lowered(x)
+        if (found := _far_terms(x, weights, axis)) is None:
+            return function(x, lowered(weights), axis, **how)
+        terms = scaled(found[1], np.max(found[1].e, axis=axis, keepdims=True, initial=NOTHING))
+        return function(np.zeros(terms.shape), terms, axis, **how)
+
+    return rule
+
+
+NAMED["mixture_cancels"] = _mixture_cancels
 NAMED["cancels"] = NAMED["cancels_at"] = _far_below
 NAMED["sum_cancels"] = _sum_cancels
 NAMED["gibbs"], NAMED["softmax"], NAMED["logsumexp"] = _gibbs, _softmax, _logsumexp
