@@ -27,6 +27,7 @@ from relgrad.logic.complements import (
     square_at_one,
 )
 from relgrad.logic.conditions import Goal
+from relgrad.logic.distances import squared_distances
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
 from relgrad.logic.moments import about_means
@@ -418,6 +419,7 @@ FROM_ONE = Law(
     "from_one", from_one, "errors of what is near one are multiplied, those of its distance are not"
 )
 BEFORE = (
+    Law("squared_distances", squared_distances, "norms less a product of matrices are distances", SUM),
     Law("join_pieces", in_pieces, "what is joined of pieces is added piece by piece", SUM),
     Law("between_entries", running_sum, "two entries of what runs differ by what lies between", SUM),
     Law("read_square", perfect_square, "a quadratic form is a sum of squares of differences", SUM),
