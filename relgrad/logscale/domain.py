@@ -109,7 +109,7 @@ def _overflows(t: Term, parts: Sequence[Term]) -> bool:
     if not parts:
         return True
     factors = product_of(t).factors
-    if t.op in _OF_FIRST and t.op is not absolute and range_of(t.rands[1]).low < 0:
+    if _is_power(t) and range_of(t.rands[1]).low < 0:
         return True
     if t.op.as_sum or t in factors:
         return any(p.cache.get("overflows") for p in parts)
@@ -143,7 +143,12 @@ def parts_of(t: Term) -> Iterator[Term]:
         expanded = as_sum(t)
         if expanded is not None:
             yield expanded
-    elif type(t.op) in (Sum, Prod, CumProd, Max, Min, Norm) or t.op in _OF_FIRST or t.op.laws.selects:
+    elif (
+        type(t.op) in (Sum, Prod, CumProd, Max, Min, Norm)
+        or t.op is absolute
+        or _is_power(t)
+        or t.op.laws.selects
+    ):
         yield t.rands[0]
     elif type(t.op) is Concatenate:
         yield from t.rands
@@ -151,8 +156,9 @@ def parts_of(t: Term) -> Iterator[Term]:
         yield from t.rands[1:]
 
 
-_OF_FIRST = frozenset((absolute, power, float_power))
-"""Ops of which the log domain reads the first operand."""
+def _is_power(t: Term) -> bool:
+    """x^y → True: whether a term is a power, of which the log domain reads the base."""
+    return t.op in (power, float_power)
 
 
 def summands_of(t: Term) -> SumView:
@@ -565,7 +571,7 @@ def _read_entries(t: Term) -> Reading | None:
     w, x = inner
     if t.op is absolute:
         return Reading(None if w is None else absolute(w), x)
-    if t.op in _OF_FIRST:
+    if _is_power(t):
         y = t.rands[1]
         if w is not None and not range_of(w).positive:
             return None
