@@ -858,9 +858,12 @@ def test_a_guard_says_why_it_never_holds() -> None:
 
 
 def test_what_two_traces_have_in_common() -> None:
-    a, b = (trace(lambda x, c=c: 2 * x + c, (X,)) for c in (np.arange(3.0), np.ones(3)))
+    a, b = (trace(lambda x, c=c: 2 * x + c, (X,)) for c in (np.arange(3.0), np.arange(1.0, 4.0)))
     both = common(a, b)
-    assert both is not None and [v.tolist() for v in both.outside.values()] == [[1, 1, 1]]
+    assert both is not None and [v.tolist() for v in both.outside.values()] == [[1, 2, 3]]
+    assert common(a, trace(lambda x: 2 * x + np.ones(3), (X,))) is None, (
+        "an array of one number is the number"
+    )
     assert both.outputs != a.outputs
     again = common(both, trace(lambda x: 2 * x + np.array([5.0, 6.0, 7.0]), (X,)))
     assert again is not None and again.outputs == both.outputs
@@ -869,8 +872,8 @@ def test_what_two_traces_have_in_common() -> None:
     assert negative is None
     below = common(both, trace(lambda x: 2 * x + np.array([-5.0, 6.0, 7.0]), (X,)))
     assert below is not None and below.outputs != both.outputs, "the sign is another"
-    assert common(a, trace(lambda x: 3 * x + np.ones(3), (X,))) is None, "numbers stay"
-    assert common(a, trace(lambda x: 3 * x + np.ones(3), (X,)), scalars=True) is not None
+    assert common(a, trace(lambda x: 3 * x + np.arange(1.0, 4.0), (X,))) is None, "numbers stay"
+    assert common(a, trace(lambda x: 3 * x + np.arange(1.0, 4.0), (X,)), scalars=True) is not None
     assert signature((X,)) == signature((X + 1,))
 
 

@@ -468,3 +468,24 @@ def test_no_logarithm_is_formed_for_a_quotient(fun, shape, size):
     for precise in (True, False):
         found = rg.stabilize(fun, precise=precise)(x)
         np.testing.assert_allclose(found, expected, rtol=4e-15, atol=1e-300)
+
+
+@pytest.mark.parametrize("scale", [1.0, 300.0, 900.0])
+@pytest.mark.parametrize("power", [-0.3, 1e-9, 0.5, 2.0])
+@pytest.mark.parametrize("precise", [True, False])
+def test_powers_of_shares_are_read_in_the_log_domain(scale, power, precise):
+    """log Σ pᵃ = logsumexp(a·log p): a share that is no float has powers that are."""
+    z = scale * np.array([0.3, -1.2, 2.0, 0.7])
+    share = lambda z: np.exp(z) / np.exp(z).sum()
+    with mpmath.workdps(1500):
+        e = [mpmath.exp(mpmath.mpf(v)) for v in z]
+        powers = [(v / sum(e)) ** mpmath.mpf(power) for v in e]
+        total, mean = mpmath.log(sum(powers)), sum(k * v for k, v in enumerate(powers)) / sum(powers)
+    k = np.arange(4.0)
+    for f, want in (
+        (lambda z, a: np.log(np.sum(share(z) ** a)), total),
+        (lambda z, a: np.sum(k * share(z) ** a) / np.sum(share(z) ** a), mean),
+        (lambda z, a: share(z) ** a, powers),
+    ):
+        got = rg.stabilize(f, precise=precise)(z, power)
+        np.testing.assert_allclose(got, np.asarray(want, dtype=float), rtol=2e-13, atol=1e-300)

@@ -3,7 +3,7 @@
 The reading of a term follows from those of its parts, one clause for each op that has one:
 
     exp(x) = e^x                    f(x) = e^g(x)  where an op declares its logarithm
-    x·y, x/y, xᵏ, √x                weights multiply, exponents add
+    x·y, x/y, xᵏ, √x, xʸ            weights multiply, exponents add, or are multiplied
     Σ x, x + y, x @ y               one sum of weighted exponentials, whose logarithm is a log-sum-exp
     Π x, cumprod(x)                 Π weight · e^Σ exponent, along an axis too
     |x|                             |weight| · e^exponent
@@ -109,6 +109,8 @@ def _overflows(t: Term, parts: Sequence[Term]) -> bool:
     if not parts:
         return True
     factors = product_of(t).factors
+    if _is_power(t) and range_of(t.rands[1]).low < 0:
+        return True
     if t.op.as_sum or t in factors:
         return any(p.cache.get("overflows") for p in parts)
     return any(
@@ -141,12 +143,22 @@ def parts_of(t: Term) -> Iterator[Term]:
         expanded = as_sum(t)
         if expanded is not None:
             yield expanded
-    elif type(t.op) in (Sum, Prod, CumProd, Max, Min, Norm) or t.op is absolute or t.op.laws.selects:
+    elif (
+        type(t.op) in (Sum, Prod, CumProd, Max, Min, Norm)
+        or t.op is absolute
+        or _is_power(t)
+        or t.op.laws.selects
+    ):
         yield t.rands[0]
     elif type(t.op) is Concatenate:
         yield from t.rands
     elif t.op is where:
         yield from t.rands[1:]
+
+
+def _is_power(t: Term) -> bool:
+    """x^y → True: whether a term is a power, of which the log domain reads the base."""
+    return t.op in (power, float_power)
 
 
 def summands_of(t: Term) -> SumView:
@@ -544,7 +556,8 @@ def _read(t: Term) -> Reading | None:
 
 
 def _read_entries(t: Term) -> Reading | None:
-    """|w·e^x| = |w|·e^x;    Π w·e^x = Π w·e^Σx;    max e^x = e^max(x);    ‖w·e^x‖ = e^(½·logsumexp(2·x, weights=w²))
+    """|w·e^x| = |w|·e^x;    (w·e^x)^y = w^y·e^(x·y);    Π w·e^x = Π w·e^Σx;    max e^x = e^max(x);
+    ‖w·e^x‖ = e^(½·logsumexp(2·x, weights=w²))
 
     An op that treats the weights of its operands, and the exponents, entry by entry; None for others.
     """
@@ -558,6 +571,11 @@ def _read_entries(t: Term) -> Reading | None:
     w, x = inner
     if t.op is absolute:
         return Reading(None if w is None else absolute(w), x)
+    if _is_power(t):
+        y = t.rands[1]
+        if w is not None and not range_of(w).positive:
+            return None
+        return Reading(None if w is None else t.op.make_node(w, y), multiply(y, x))
     if type(t.op) in (Prod, CumProd):
         weight = None if w is None else t.op.make_node(_like(w, t.rands[0]))
         adds = Sum(t.op.axes) if type(t.op) is Prod else CumSum(t.op.axis)

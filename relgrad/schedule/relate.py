@@ -27,6 +27,7 @@ from relgrad.logic.complements import (
     square_at_one,
 )
 from relgrad.logic.conditions import Goal
+from relgrad.logic.distances import squared_distances
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
 from relgrad.logic.moments import about_means
@@ -52,11 +53,11 @@ from relgrad.logic.simplify import (
 from relgrad.logic.theory import PRODUCT, SUM, inner_product, theories_of
 from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
 from relgrad.logic.view import sum_of
-from relgrad.logscale.domain import is_exponential
+from relgrad.logscale.domain import is_exponential, stated_logarithm
 from relgrad.logscale.quotients import drawn_product
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import add, divide, float_power, power, sqrt
-from relgrad.ops.exponential import log
+from relgrad.ops.arithmetic import add, divide, float_power, multiply, power, sqrt
+from relgrad.ops.exponential import exp, log
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.selection import where
 from relgrad.relation import Library, Relation
@@ -379,6 +380,16 @@ def crossed(t: Term) -> Term | None:
     return None if new is None or incremented(t) is not None else new
 
 
+def power_of_share(t: Term) -> Term | None:
+    """σ(x)^y → e^(y·log σ(x)), y no number: a share may leave the range of floats where its power does not; or None"""
+    if t.op not in (power, float_power) or is_constant(t.rands[1]):
+        return None
+    known = stated_logarithm(t.rands[0])
+    if known is None or known[0] is not None or not t.rands[1].type.differentiable:
+        return None
+    return fit(exp.make_node(multiply(t.rands[1], known[1])), t)
+
+
 def in_pieces(t: Term) -> Term | None:
     """concatenate((0, σ(x))) − concatenate((σ(x), 1)) → its pieces joined, where the log domain reads them; or None"""
     return joined_sum(t) if is_exponential(t) else None
@@ -407,6 +418,7 @@ AFTER = (
         "factors meet their inverses, or exponentials each other",
         PRODUCT,
     ),
+    Law("power_of_share", power_of_share, "a power of what states its logarithm is an exponential", PRODUCT),
     Law("bare_length", bared_length, "nothing is known where a length is 0 that divides", PRODUCT),
     Law("scale_factors", scaled_product, "factors that grow alike are scaled alike", PRODUCT),
     Law("distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum", PRODUCT),
@@ -418,6 +430,7 @@ FROM_ONE = Law(
     "from_one", from_one, "errors of what is near one are multiplied, those of its distance are not"
 )
 BEFORE = (
+    Law("squared_distances", squared_distances, "norms less a product of matrices are distances", SUM),
     Law("join_pieces", in_pieces, "what is joined of pieces is added piece by piece", SUM),
     Law("between_entries", running_sum, "two entries of what runs differ by what lies between", SUM),
     Law("read_square", perfect_square, "a quadratic form is a sum of squares of differences", SUM),
