@@ -26,6 +26,7 @@ from relgrad.dependence import depends
 from relgrad.leaf import Anchor
 from relgrad.op import Constant, as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide, float_power, multiply, negative, power, reciprocal, subtract
+from relgrad.ops.comparison import equal
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.reduction import Sum
@@ -68,15 +69,27 @@ def where_moving(v: Term, g: Term) -> Term:
     return as_term(np.where(found.constant, np.zeros((), kind.dtype), Tracer(g)))  # type: ignore[call-overload]
 
 
-def loses_constant(t: Term, new: Term) -> bool:
-    """a + b − max(a + b) ⟶ a − (max(a + b) − b): whether entries that are constant are so no more, but for rounding.
+def loses_extreme(t: Term, new: Term) -> bool:
+    """a + b − max(a + b) ⟶ a − (max(a + b) − b): whether entries that are constant, since one is compared with itself
+    as the largest, are so no more, but for rounding.
 
     As written x/max(x) is 1 where x is largest: its logarithm is not above 0, and the root of −log a number.
     """
     found = kept(t, "constancy", _constancy)
-    if found is None or not isinstance(found.constant, Tracer):
+    if found is None or not isinstance(found.constant, Tracer) or not _tells_extreme(as_term(found.constant)):
         return False
     return kept(new, "constancy", _constancy) is None
+
+
+def _tells_extreme(mask: Term) -> bool:
+    """(x == max(x)) & c → True: whether a mask asks which entry is an extreme."""
+    stack = [mask]
+    while stack:
+        t = stack.pop()
+        if t.op is equal and any(type(x.op) in (Max, Min) for x in t.rands):
+            return True
+        stack += [x for x in t.rands if x.type.dtype.kind == "b"]
+    return False
 
 
 def without_infinite(v: Term, g: Term, flow: Term) -> Term:

@@ -63,12 +63,16 @@ def length_taken_out(t: Term) -> Term | None:
     view = product_of(t)
     for base, straight, direction in _directed(view):
         over = Over(direction.length)
+        others = [(x, n) for x, n in view.factors.items() if x is not base and is_term(x)]
+        orders = [n for x, n in others if over(x) is not None]
+        if any(n < 0 for n in orders) and sum(orders) < 1:
+            continue  # sin‖x‖/‖x‖ does not vanish with ‖x‖
         if _has(view, over.size):
             return fitted(
                 build_product(multiplied((view, 1), (over.size, -1), (straight, 1)), dtype_of(t)), t
             )
-        for other, n in view.factors.items():
-            if other is base or n < 1 or not is_term(other):
+        for other, n in others:
+            if n < 1:
                 continue
             beside = multiplied((view, 1), (ProductView(1, {other: 1}), -1))
             if (rest := over(other)) is not None:
