@@ -212,6 +212,11 @@ def _zeros(x: Term) -> Any:
     return None if not mask.any() else mask if mask.ndim else np.bool_(mask)
 
 
+def is_fixed(t: Term) -> bool:
+    """[1, 2][0] + 1, x − x → True; x → False: whether a term is constant in all of its entries."""
+    return is_constant(t) or _is_whole(kept(t, "constancy", _constancy))
+
+
 def _is_whole(found: Entries | None) -> bool:
     return found is not None and type(found.constant) in (np.ndarray, np.bool_) and bool(found.constant.all())
 
