@@ -26,6 +26,7 @@ from relgrad.dependence import depends
 from relgrad.leaf import Anchor
 from relgrad.op import Constant, as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide, float_power, multiply, negative, power, reciprocal, subtract
+from relgrad.ops.comparison import equal
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.reduction import Sum
@@ -68,17 +69,29 @@ def where_moving(v: Term, g: Term) -> Term:
     return as_term(np.where(found.constant, np.zeros((), kind.dtype), Tracer(g)))  # type: ignore[call-overload]
 
 
-def loses_constant(t: Term, new: Term) -> bool:
-    """a + b − max(a + b) ⟶ a − (max(a + b) − b): whether entries that are constant are so no more, but for rounding.
+def loses_extreme(t: Term, new: Term) -> bool:
+    """a + b − max(a + b) ⟶ a − (max(a + b) − b): whether entries that are constant, since one is compared with itself
+    as the largest, are so no more, but for rounding.
 
     As written x/max(x) is 1 where x is largest: its logarithm is not above 0, and the root of −log a number. Of choices,
     as 1 − min(x, 1), entries stay what is chosen.
     """
     found = kept(t, "constancy", _constancy)
-    if found is None or not isinstance(found.constant, Tracer):
+    if found is None or not isinstance(found.constant, Tracer) or not _tells_extreme(as_term(found.constant)):
         return False
     of_extremes = any(type(x.op) in (Max, Min) for x in subterms(found.constant.term))
     return of_extremes and kept(new, "constancy", _constancy) is None
+
+
+def _tells_extreme(mask: Term) -> bool:
+    """(x == max(x)) & c → True: whether a mask asks which entry is an extreme."""
+    stack = [mask]
+    while stack:
+        t = stack.pop()
+        if t.op is equal and any(type(x.op) in (Max, Min) for x in t.rands):
+            return True
+        stack += [x for x in t.rands if x.type.dtype.kind == "b"]
+    return False
 
 
 def without_infinite(v: Term, g: Term, flow: Term) -> Term:
@@ -199,6 +212,11 @@ def _zeros(x: Term) -> Any:
         return found and found.zero
     mask = np.asarray(x.op.value == 0) if x.op.value.size <= LARGEST else np.False_
     return None if not mask.any() else mask if mask.ndim else np.bool_(mask)
+
+
+def is_fixed(t: Term) -> bool:
+    """[1, 2][0] + 1, x − x → True; x → False: whether a term is constant in all of its entries."""
+    return is_constant(t) or _is_whole(kept(t, "constancy", _constancy))
 
 
 def _is_whole(found: Entries | None) -> bool:

@@ -22,6 +22,7 @@ CHOICES = {
     "a shape": lambda p: p.reshape(3, 1).T,
     "parts": lambda p: np.concatenate([p, p * p[0]]),
     "a stack": lambda p: np.stack([p, p * p]),
+    "parts beside a whole number": lambda p: np.concatenate([[0], p]),
     "a stretch": lambda p: np.broadcast_to(p, (2, 3)),
     "an order": lambda p: np.sort(p),
     "a largest": lambda p: np.max(p),

@@ -159,7 +159,7 @@ def test_what_is_read_of_conditions() -> None:
     ]:
         found = isolated(as_term(np.where(condition, np.sin(x), np.cos(x))))
         assert found is not None and found.point == point
-    for condition in (x > 0, np.abs(x) < 1e-8, np.isnan(x), (x == 0) & (y == 0)):
+    for condition in (x > 0, np.abs(x) < 1e-8, np.isnan(x), (x == 0) & (y == 0), x - x == 0):
         assert isolated(as_term(np.where(condition, np.sin(x), np.cos(x)))) is None
 
 

@@ -368,3 +368,28 @@ def test_an_entry_that_an_axis_repeats_counts_so_often_in_the_length_of_a_pullba
     values = {x: rng.normal(size=of_x), v: rng.normal(size=of_v)}
     whole, size, other = interpret([pullback, length, rest], values)
     np.testing.assert_allclose(other / size, whole, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("f", "rows"),
+    [
+        (lambda x: np.sum(np.abs(x)[1:] ** 2), [1, 2]),
+        (lambda x: np.sum(np.linalg.norm(x, axis=-1)[1:] ** 2), [1, 2]),
+        (lambda x: np.linalg.norm(x, axis=-1)[1] ** 2, [1]),
+        (lambda x: np.sum(np.abs(x)[[0, 2]] ** 2), [0, 2]),
+        (lambda x: -2 * np.sum(np.cos(np.sqrt(x**2))[:1]), [0]),
+    ],
+)
+def test_squares_of_some_of_many_lengths_have_the_slopes_of_squares(f: Any, rows: list[int]):
+    want = np.zeros((3, 2))
+    want[rows] = 2.0
+    np.testing.assert_allclose(rg.hessian(f)(np.zeros((3, 2))), np.diag(want.ravel()).reshape(3, 2, 3, 2))
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_what_vanishes_no_faster_than_a_divisor_gives_no_length(strategy: str):
+    x, ones = np.array([0.0, 0.5, -1.0]), np.ones(3)
+    for size in (np.expm1, np.log1p):
+        f = lambda x, size=size: np.sign(x) * size(np.abs(x))
+        slope = np.exp(np.abs(x)) if size is np.expm1 else 1 / (1 + np.abs(x))
+        np.testing.assert_allclose(rg.jvp(f, (x,), (ones,), strategy=strategy)[1], slope, rtol=1e-14)

@@ -15,11 +15,12 @@ import numpy as np
 
 from relgrad.calculus.kinks import may_have_kink
 from relgrad.calculus.series import decided
+from relgrad.constancy import is_fixed
 from relgrad.interpret import RAISED, interpret
 from relgrad.leaf import Input, without_anchors
 from relgrad.logic.build import fit, fitted
 from relgrad.logic.points import Point, point_of
-from relgrad.op import Constant, constant, is_constant
+from relgrad.op import Constant, constant
 from relgrad.ops.arithmetic import sign, subtract
 from relgrad.ops.comparison import equal, greater, less
 from relgrad.ops.selection import where
@@ -52,7 +53,9 @@ def isolated(t: Term) -> Isolated | None:
         return None
     found = point_of(t.rands[0])
     known = Isolated(found[0], *t.rands[1:][:: 1 if found[1] else -1]) if found else _three_ways(t)
-    if known is None or is_constant(known.other) or len(list(subterms(known.other))) > LARGEST:
+    if known is None or any(map(is_fixed, (known.point[0], known.other))):
+        return None
+    if len(list(subterms(known.other))) > LARGEST:
         return None
 
     def told(condition: Term) -> bool | None:

@@ -31,6 +31,7 @@ from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
+from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import RESHAPES, Expand, Squeeze
 from relgrad.ops.trigonometric import arctan, arctan2
 from relgrad.term import Term, is_term, kept, subterms
@@ -63,12 +64,16 @@ def length_taken_out(t: Term) -> Term | None:
     view = product_of(t)
     for base, straight, direction in _directed(view):
         over = Over(direction.length)
+        others = [(x, n) for x, n in view.factors.items() if x is not base and is_term(x)]
+        orders = [n for x, n in others if over(x) is not None]
+        if any(n < 0 for n in orders) and sum(orders) < 1:
+            continue  # sin‖x‖/‖x‖ does not vanish with ‖x‖
         if _has(view, over.size):
             return fitted(
                 build_product(multiplied((view, 1), (over.size, -1), (straight, 1)), dtype_of(t)), t
             )
-        for other, n in view.factors.items():
-            if other is base or n < 1 or not is_term(other):
+        for other, n in others:
+            if n < 1:
                 continue
             beside = multiplied((view, 1), (ProductView(1, {other: 1}), -1))
             if (rest := over(other)) is not None:
@@ -332,6 +337,15 @@ class Over(_OfLength):
         if t.op is where:
             return self._branches(*t.rands)
         return (None if t.op.as_sum else self.product(t)) or self._function(t)
+
+    def _linear(self, t: Term, length: Term) -> Term | None:
+        """L(t) → L(t/‖x‖);    put(u, s)/|x| → put(u/|x|[s], s): of entries that are placed, by the lengths there."""
+        places = isinstance(t.op, Rearrangement) and not t.op.laws.selects
+        if not places or t.type.shape != length.type.shape:
+            return super()._linear(t, length)
+        flows = t.op.L_op([*map(Tracer, t.rands)], [Tracer(t)], [Tracer(length)])
+        new = None if flows[0] is None else Over(as_term(flows[0]))(t.rands[0])
+        return None if new is None else self._applied(t, {0: new})
 
     def product(self, t: Term) -> Term | None:
         """a·b → a·(b/‖x‖), of the first factor that has one; None where a divisor vanishes with the length."""

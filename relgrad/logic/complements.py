@@ -57,8 +57,8 @@ def _complement_of(t: Term) -> Term | None:
     if not lefts:
         return None
     operands = [
-        _places(x, lefts) if not x.type.differentiable else lefts[x] if x in lefts else subtract(1.0, x)
-        for x in t.rands
+        lefts[x] if x in lefts else subtract(1.0, x) if _is_value(t, i) else _places(x, lefts)
+        for i, x in enumerate(t.rands)
     ]
     return as_term((op.reflected or op)(*map(Tracer, operands)))
 
@@ -72,6 +72,11 @@ def _chosen(t: Term) -> Sequence[Term]:
         return t.rands
     chooses = op.complement is None and (op.laws.selects or op.reflected is not None) and t.ground
     return [x for x in t.rands if x.type.differentiable] if chooses else ()
+
+
+def _is_value(t: Term, i: int) -> bool:
+    """where(c, x, y) → x, y;    x[i] → x;    concatenate(0, x) → 0, x: whether a term has entries of an operand."""
+    return i in t.op.laws.linear if t.op.laws.selects else t.op is not where or i > 0
 
 
 def _left(t: Term) -> Term | None:

@@ -26,7 +26,7 @@ from relgrad.calculus.series import Series, Slope, applied, is_of_entries
 from relgrad.calculus.ties import at_ties
 from relgrad.calculus.univariate import in_series
 from relgrad.collector import uncollected
-from relgrad.constancy import loses_constant
+from relgrad.constancy import loses_extreme
 from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
 from relgrad.dependence import depends
@@ -464,7 +464,7 @@ class _Run:
         for state in ldisj_seq(goals)({}):
             new, name = state[self.result], state[self.named].name
             barred = self._is_left(name, t) or leads_to((new, within) if within else new, key, became)
-            if barred or loses_constant(t, new):
+            if barred or loses_extreme(t, new):
                 self._barred = True
                 continue
             found = Found.of(state, self.result, self.named)
