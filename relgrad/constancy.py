@@ -33,7 +33,7 @@ from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import maximum, minimum, where
 from relgrad.ops.structure import RESHAPES, BroadcastTo, Squeeze, broadcast_like
 from relgrad.support import LARGEST
-from relgrad.term import Term, kept, subterms
+from relgrad.term import Term, kept
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
@@ -73,14 +73,12 @@ def loses_extreme(t: Term, new: Term) -> bool:
     """a + b − max(a + b) ⟶ a − (max(a + b) − b): whether entries that are constant, since one is compared with itself
     as the largest, are so no more, but for rounding.
 
-    As written x/max(x) is 1 where x is largest: its logarithm is not above 0, and the root of −log a number. Of choices,
-    as 1 − min(x, 1), entries stay what is chosen.
+    As written x/max(x) is 1 where x is largest: its logarithm is not above 0, and the root of −log a number.
     """
     found = kept(t, "constancy", _constancy)
     if found is None or not isinstance(found.constant, Tracer) or not _tells_extreme(as_term(found.constant)):
         return False
-    of_extremes = any(type(x.op) in (Max, Min) for x in subterms(found.constant.term))
-    return of_extremes and kept(new, "constancy", _constancy) is None
+    return kept(new, "constancy", _constancy) is None
 
 
 def _tells_extreme(mask: Term) -> bool:

@@ -705,7 +705,7 @@ def test_entries_get_the_digits_that_each_of_them_needs():
 def test_an_infinity_that_digits_tell_apart_has_its_sign():
     f = rg.stabilize(lambda x, y: (x + 1.0 - x) * 1e300 * y * y)
     assert f(-1e20, 1e10) == np.inf
-    g = rg.stabilize(lambda k, x: np.tan(np.pi * k) / (x * x))
+    g = rg.stabilize(lambda k, x: np.tan(3.14159 * k) / (x * x))
     assert g(1.7343245974556024e32, -2.25e-213) == np.inf
 
 

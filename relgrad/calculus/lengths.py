@@ -92,8 +92,11 @@ def length_taken_out(t: Term) -> Term | None:
 
 def _angles(t: Term, over: Over) -> tuple[Term, Term] | None:
     """arctan2(‖x‖, z) → where(z > ‖x‖, arctan(‖x‖/z)/‖x‖, 0), where(z > ‖x‖, 0, arctan2(‖x‖, z)):
-    a small angle over a length, with which no other angle vanishes, and others as they are; or None.
+    a small angle over a length, with which no other angle vanishes, and others as they are, reshaped or not; or None.
     """
+    if isinstance(t.op, RESHAPES) and _crosses(t, over.length):
+        inner = _angles(t.rands[0], over)
+        return inner and (t.op.make_node(inner[0]), t.op.make_node(inner[1]))
     if t.op is not arctan2 or over(t.rands[0]) is None:
         return None
     ahead = over(arctan(divide(*t.rands)))
