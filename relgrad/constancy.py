@@ -230,10 +230,9 @@ def _of_constants(v: Term) -> Entries:
         with np.errstate(all="ignore"):
             value = v.op.compute(*values)
         return Entries(np.True_, np.True_ if value == 0 else None, value)
-    zero = _zero(v)
-    if type(v.op) is Sum:
-        zero = _zeros(v.rands[0])
-    return Entries(np.True_, np.True_ if zero is not None and np.all(zero) is np.True_ else None)
+    linear = (0,) if type(v.op) is Sum else v.op.laws.linear
+    zeros = [_zeros(v.rands[i]) for i in linear]
+    return Entries(np.True_, np.True_ if any(np.all(z) is np.True_ for z in zeros if z is not None) else None)
 
 
 def _value(x: Term) -> Any:

@@ -720,6 +720,20 @@ def sums(p):
     return {"d": p["b"] * p["b"] - p["c"], "s": p["b"] + 1}
 
 
+def test_source_by_itself_has_the_constants_of_all_its_functions():
+    mask, x = (
+        np.array([[True, False, True], [True, True, False]]),
+        np.array([[0.3, 1.0, -2.0], [0.7, 0.1, 4.0]]),
+    )
+
+    def loss(x: Any) -> Any:
+        return np.sum(np.var(x, axis=0, where=mask, keepdims=True) * np.array([[0.5, -1.5, 2.0]]))
+
+    f, namespace = rg.grad(loss), dict[str, Any]()
+    exec(f.source(x), namespace)
+    np.testing.assert_array_equal(namespace["grad_loss"](x), f(x))
+
+
 def test_source_by_itself_is_as_precise_and_names_its_guards():
     f = rg.stabilize(discriminant, precise=True)
     text = f.source(A, B, C)

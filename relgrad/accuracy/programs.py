@@ -348,7 +348,6 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
         )(),
     ),
     "factor_square": lambda g, a, b, c, d: g.one_of((a**2, a**2 / 9, 4 * a**2)) - g.one_of((9.0, 1.0, 4.0)),
-    "factor_to_cancel": lambda g, a, b, c, d: a * (b + c) - a * g.one_of((b, c)),
     "meaning_to_cancel": lambda g, a, b, c, d: g.one_of(
         (
             lambda: b * np.expm1(a) + b + c,
@@ -381,10 +380,30 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     )(),
     "scale_factors": lambda g, a, b, c, d: scipy.special.i1(a) * b / scipy.special.i0(a),
     "distribute_to_cancel": lambda g, a, b, c, d: a * (b / a + c),
-    "draw_in_exponentials": lambda g, a, b, c, d: np.exp(a) * (b / g.reduced(np.exp(a)) + c),
     "bare_length": lambda g, a, b, c, d: leg_over_length(a, b) * c / np.hypot(a, b),
+    "power_of_share": lambda g, a, b, c, d: scipy.special.expit(a) ** b,
+    "square_at_one": lambda g, a, b, c, d: a**2 + b**2 - 2.0 * a * b * np.cos(c),
+    "join_pieces": lambda g, a, b, c, d: swapped(np.exp(a), scipy.special.expit(a)),
+    "between_entries": lambda g, a, b, c, d: steps(np.cumsum(np.concatenate([a, b + 0 * a], -1), -1)),
+    "squared_distances": lambda g, a, b, c, d: expanded(a, a * np.cos(a)),
 }
 """Programs to which simplifications are meant to apply."""
+
+
+def swapped(x: Any, y: Any) -> Any:
+    """Return a difference of pieces that are joined in either order."""
+    return np.concatenate([x, y], -1) - np.concatenate([y, x], -1)
+
+
+def steps(x: Any) -> Any:
+    """Return the differences of neighbours along the last axis."""
+    return x[..., 1:] - x[..., :-1]
+
+
+def expanded(x: Any, y: Any) -> Any:
+    """Return squared distances of rows, multiplied out."""
+    squares = [np.sum(z * z, -1, keepdims=True) for z in (x, y)]
+    return squares[0] + np.swapaxes(squares[1], -1, -2) - 2.0 * np.matmul(x, np.swapaxes(y, -1, -2))
 
 
 def crossed(grammar: Grammar, a: Any, b: Any, c: Any, d: Any) -> Any:

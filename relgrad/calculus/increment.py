@@ -25,8 +25,8 @@ from relgrad.calculus.walk import LOOKED, Walk
 from relgrad.conventions import DEFAULT
 from relgrad.errors import RelgradError
 from relgrad.logic.build import build_product, build_sum, fit, fitted
-from relgrad.logic.group import Number, ProductView, SumView, added, either, multiplied
-from relgrad.logic.parts import dtype_of, holds, rebuilt
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
+from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.pieces import between, of_one_run, runs
 from relgrad.logic.rewrite import chain_of, pushed
 from relgrad.logic.theory import SUM
@@ -109,103 +109,6 @@ def log_incremented(t: Term) -> Term | None:
     above, below = (fit(build_product(ProductView(1, part), dtype_of(t)), t) for part in (x, y))
     found = Search().of_summands(above, below)
     return None if found is None else log_quotient(above, below, fit(found.term, t))
-
-
-def incremented_beside(t: Term) -> Term | None:
-    """a·f(x) − (a + b)·f(y) + … → a·Δf(x, y, x − y) − b·f(y) + …, which telescope; or None.
-
-    So what flows back to f(y) along several paths meets f(x), which is on one of them.
-    """
-    view = sum_of(t)
-    if not t.ground or len(view.terms) < 2:
-        return None
-    search, dtype = Search(), dtype_of(t)
-    for beside in _beside(view):
-        new = beside.telescoped(search, dtype)
-        if new is not None:
-            return exchanged(t, [beside.alone, beside.among], SumView(0, {new: 1}))
-    return None
-
-
-class _Beside(NamedTuple):
-    """n·u·f(x) and k·(c·u + …)·f(y), where n·u·f(x) + k·c·u·f(y) may be an increment."""
-
-    alone: tuple[Term, Number]
-    """u·f(x) and n."""
-    among: tuple[Term, Number]
-    """(c·u + …)·f(y) and k."""
-    sums: SumView
-    """c·u + …"""
-    shared: tuple[Term, Number]
-    """u and c."""
-    upper: ProductView
-    """f(x)"""
-    lower: ProductView
-    """f(y)"""
-
-    def telescoped(self, search: Search, dtype: Any) -> Term | None:
-        """a·f(x) − (a + b)·f(y) → a·Δf(x, y, x − y), −b·f(y) as steps from one to the other; or None."""
-        upper, lower = (v._replace(coefficient=1) for v in (self.upper, self.lower))
-        if not _paired(upper, lower)[1]:
-            return None
-        found = search.of_summands(*(build_product(v, dtype) for v in (upper, lower)))
-        if found is None:
-            return None
-        (p, n), (part, k), (u, c) = self.alone, self.among, self.shared
-        factor = multiplied((product_of(u), 1), (ProductView(n * self.upper.coefficient, {}), 1))
-        left = build_sum(added((self.sums, k), (SumView(0, {u: c}), -k)), dtype)
-        steps = [
-            build_product(multiplied((a, 1), (product_of(b), 1)), dtype)
-            for a, b in ((factor, found.term), (self.lower, left))
-        ]
-        above, below = (build_sum(SumView(0, {q: m}), dtype) for q, m in ((p, n), (part, -k)))
-        return Telescope(2).make_node(above, below, constant(1.0, dtype), *steps)
-
-
-def _beside(view: SumView) -> Iterator[_Beside]:
-    """a·f(x) − (a + b)·f(y) → the two, with a as the shared factor: f(x) is as f(y), and opposite.
-
-    All of a is a factor of both: of a·f(x) ÷ a nothing is known to lie near f(y) if it has divisors of a.
-    """
-    having: dict[Any, list[Term]] = {}
-    for part in view.terms:
-        for b in _once(part, "exponents", _exponents):
-            having.setdefault(b, []).append(part)
-    for among, n in view.terms.items():
-        for sums, lower in _spread(among):
-            likeness = _likeness(lower)
-            for u, c in sums.terms.items():
-                exponents = _once(u, "exponents", _exponents)
-                for part in having.get(next(iter(exponents), None), ()):
-                    if part is among or _heads_beside(part, exponents) != likeness:
-                        continue
-                    k, shared = view.terms[part], product_of(u)
-                    upper = multiplied((product_of(part), 1), (shared, -1))
-                    if k * upper.coefficient == -n * c * lower.coefficient and _likeness(upper) == likeness:
-                        yield _Beside((part, k), (among, n), sums, (u, c), upper, lower)
-
-
-def _exponents(t: Term) -> dict[Any, tuple[Number, Any]]:
-    """(x − y)²/z → {x − y: (2, −), z: (−1, None)}: how often each factor is there, and its head; a sum is known by its
-    negative as well.
-    """
-    return {either(b): (e, _head(b)) for b, e in product_of(t).factors.items()}
-
-
-def _heads_beside(t: Term, others: dict[Any, tuple[Number, Any]]) -> Any:
-    """a·sin(x)·b, {a: 1} → {sin, None}: the heads of the factors beside others; None if not all of these are there."""
-    own = _once(t, "exponents", _exponents)
-    if all(b in own and holds(own[b][0], e) for b, (e, _) in others.items()):
-        return frozenset([head for b, (e, head) in own.items() if b not in others or others[b][0] != e])
-    return None
-
-
-def _spread(part: Any) -> Iterator[tuple[SumView, ProductView]]:
-    """(a + b)·f(y) → a + b, f(y): the factors of a summand that are sums, and what each stands beside."""
-    whole = product_of(part)
-    for base, e in whole.factors.items() if is_term(part) and part.ground and len(whole.factors) > 1 else ():
-        if e == 1 and is_term(base) and base.op.as_sum and base.type.differentiable:
-            yield sum_of(base), multiplied((whole, 1), (ProductView(1, {base: 1}), -1))
 
 
 def exchanged(t: Term, parts: Sequence[tuple[Term, Number]], new: SumView) -> Term:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ from relgrad.types import ArrayType, TupleType
 WIDE = 50
 """So many tests are joined without parentheses."""
 _WORD = re.compile(r"[^\W\d]\w*")
+_NAME = re.compile(r"(?<![\w.'\"])[^\W\d]\w*")
+"""Words that name something by themselves: no attributes, and no keys."""
 _PARAMETER = re.compile(r"(\**)([^\W\d]\w*)")
 
 
@@ -71,7 +74,10 @@ class Source:
 
     def decorated(self, decorator: str, by: str, companions: Sequence[Source]) -> Source:
         """f, "@precise(by=g)", g → "g …  @precise(by=g) f …": the function under a kernel, after its companions."""
-        every = (self, *companions)
+        every: list[Source] = [self]
+        for p in companions:
+            every.append(p.beside({name: value for q in every for name, value in q.constants.items()}))
+        companions = every[1:]
         return replace(
             self,
             imports=_merged(decorator, [line for p in every for line in p.imports]),
@@ -81,8 +87,31 @@ class Source:
             before=(*[text for p in companions for text in (*p.before, p.function)], *self.before),
         )
 
+    def beside(self, taken: Mapping[str, np.ndarray]) -> Source:
+        """c1 = 3, beside c1 = 2 → c2 = 3: the program with other names for constants whose names are taken."""
+        others = [
+            name for name, value in self.constants.items() if not _is_same(taken.get(name, value), value)
+        ]
+        if not others:
+            return self
+        words = {*taken, *self.constants, *_WORD.findall(" ".join((self.function, *self.before)))}
+        free = (word for i in count(1) if (word := f"c{i}") not in words)
+        new = dict(zip(others, free, strict=False))
+        renamed = lambda text: _NAME.sub(lambda found: new.get(found[0], found[0]), text)
+        return replace(
+            self,
+            constants={new.get(name, name): value for name, value in self.constants.items()},
+            function=renamed(self.function),
+            before=tuple(map(renamed, self.before)),
+        )
+
     def __str__(self) -> str:
         return self.text
+
+
+def _is_same(x: np.ndarray, y: np.ndarray) -> bool:
+    x, y = np.asarray(x), np.asarray(y)
+    return x is y or (x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes())
 
 
 def _merged(kernel: str, imports: Sequence[str]) -> tuple[str, ...]:

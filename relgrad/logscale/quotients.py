@@ -2,8 +2,6 @@
 
     e^x / (e^x + e^y + …)       a share of the sum: a part of a softmax
     e^a / Σ e^x                 both shifted by the largest exponent
-    e^x·(a/S + b)               e^x·a/S + e^x·b, in which the quotient can be formed
-    e^x·put(a/S, i)             put(e^x[i]·a/S, i)
 
 What stands in place of the sum never overflows, and its derivatives are those of softmaxes.
 
@@ -22,14 +20,14 @@ from typing import Any
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
-from relgrad.logic.build import build_product, build_sum, fit, fitted
+from relgrad.logic.build import build_product, build_sum, fitted
 from relgrad.logic.conditions import Goal, whole_of
 from relgrad.logic.goals import computedo
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.parts import dtype_of, without
-from relgrad.logic.rewrite import chain_of, raised, scopes
+from relgrad.logic.rewrite import raised, scopes
 from relgrad.logic.space import SINGLE
-from relgrad.logic.view import exponent_sum, product_of, sum_of, summand
+from relgrad.logic.view import exponent_sum, product_of
 from relgrad.logscale.domain import (
     Joined,
     Piece,
@@ -43,7 +41,6 @@ from relgrad.logscale.domain import (
 )
 from relgrad.op import is_constant
 from relgrad.ops.exponential import exp
-from relgrad.ops.gather import ARRAY, AddAlong, Index, Scatter, TakeAlong
 from relgrad.ops.reduction import Sum
 from relgrad.ops.softmax import Gibbs
 from relgrad.term import Term, is_term
@@ -208,77 +205,3 @@ def _is_unbounded(b: Any, e: Number) -> bool:
     if b.op is exp:
         return True
     return e > 0 and not is_formed(b) and may_overflow(b) and reading(b) is not None
-
-
-def drawn_product(t: Term) -> Any:
-    """e^x·(a/S + b) → e^x·a/S + e^x·b;    e^x·put(a/S, i) → put(e^x[i]·a/S, i), where a quotient is formed; or None."""
-    view = product_of(t)
-    outside = {b: e for b, e in view.factors.items() if _is_drawn(b)}
-    if not outside:
-        return None
-    for base, e in view.factors.items():
-        if e != 1 or not is_term(base) or not (is_exponential(base) or type(base.op) in (Scatter, AddAlong)):
-            continue
-        new = None
-        if base.op.as_sum:
-            new = _into_sum(base, ProductView(1, outside))
-        elif type(base.op) in (Scatter, AddAlong) and _divides(base):
-            new = _into_scatter(base, build_product(ProductView(1, outside), base.type.dtype))
-        if new is not None:
-            left = multiplied(
-                (view, 1), (ProductView(1, {base: 1, **outside}), -1), (ProductView(1, {new: 1}), 1)
-            )
-            return fit(build_product(left, dtype_of(t)), t)
-    return None
-
-
-def _is_drawn(b: Any) -> bool:
-    """Whether a factor is an exponential, or entries of one: e^x, (e^x)[i]: yes; e², 1 + e^x: no."""
-    if not is_term(b) or not b.ground:
-        return False
-    b = chain_of(b)[1]
-    return b.op is exp and not is_constant(b.rands[0])
-
-
-def _divides(t: Any) -> bool:
-    """Whether a sum of exponentials divides a term, inside a scatter or not: a/(1 + e^x): yes; (1 + e^x)/a: no."""
-    for base, e in product_of(t).factors.items():
-        if _is_divisor(base, e):
-            return True
-        if e == 1 and type(base.op) in (Scatter, AddAlong) and _divides(base.rands[0]):
-            return True
-    return False
-
-
-def _into_sum(total: Term, outside: ProductView) -> Any:
-    """e^x·(a/S + b) → e^x·a/S + e^x·b, where the first becomes one op; else None."""
-    view = sum_of(total)
-    if view.constant or not any(_divides(part) for part in view.terms):
-        return None
-    parts = [
-        (summand(multiplied((product_of(part), 1), (outside, 1)), None, dtype_of(total)), k)
-        for part, k in view.terms.items()
-    ]
-    pairs = zip(view.terms, parts, strict=True)
-    met = any(_divides(old) and any(map(_is_formed, new.terms)) for old, (new, _) in pairs)
-    return build_sum(added(*parts), dtype_of(total)) if met else None
-
-
-def _is_formed(t: Any) -> bool:
-    """Whether an exponential over a sum of exponentials becomes one op, now that they stand in one product."""
-    scattered = (b for b, e in product_of(t).factors.items() if e == 1 and type(b.op) in (Scatter, AddAlong))
-    return any(map(_divides, scattered)) or normalized_product(t) is not None
-
-
-def _into_scatter(scatter: Term, outside: Any) -> Any:
-    """e^x·put(v, i) = put(e^x[i]·v, i)"""
-    if outside.type.shape != scatter.type.shape:
-        return None
-    values, *rest = scatter.rands
-    if type(scatter.op) is AddAlong:
-        picked = TakeAlong(scatter.op.axis).make_node(outside, rest[0])
-    else:
-        arrays = rest[: sum(entry == ARRAY for entry in scatter.op.pattern)]
-        picked = Index(scatter.op.pattern).make_node(outside, *arrays)
-    inside = multiplied((product_of(values), 1), (product_of(picked), 1))
-    return scatter.op.make_node(fit(build_product(inside, values.type.dtype), values), *rest)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from relgrad.calculus.increment import difference_quotient, incremented, incremented_beside, log_incremented
+from relgrad.calculus.increment import difference_quotient, incremented, log_incremented
 from relgrad.calculus.kinks import one_function
 from relgrad.calculus.lengths import length_taken_out, shows_length, turned_by_little, turns
 from relgrad.calculus.remainder import remaindered
@@ -42,7 +42,6 @@ from relgrad.logic.simplify import (
     divided_pair,
     divided_sum,
     factored_square,
-    factored_sum,
     joined_reductions,
     meant_sum,
     perfect_square,
@@ -54,7 +53,6 @@ from relgrad.logic.theory import PRODUCT, SUM, inner_product, theories_of
 from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
 from relgrad.logic.view import sum_of
 from relgrad.logscale.domain import is_exponential, stated_logarithm
-from relgrad.logscale.quotients import drawn_product
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide, float_power, multiply, power, sqrt
 from relgrad.ops.exponential import exp, log
@@ -409,7 +407,6 @@ AFTER = (
     Law("divide_sum", divided_sum, _DIVIDED, SUM),
     Law("factor_square", factored_square, "a number is taken from a square", SUM),
     Law("meaning_to_cancel", meant_sum, "a summand, read as the sum that it means, meets another", SUM),
-    Law("factor_to_cancel", factored_sum, "a summand meets its negative inside a product", SUM),
     Law("cross_products", crossed, "two products of data are taken from each other", SUM),
     Law("read_mean", averaged_sum, "a sum of exponentials over their number is a mean", SUM),
     Law(
@@ -422,7 +419,6 @@ AFTER = (
     Law("bare_length", bared_length, "nothing is known where a length is 0 that divides", PRODUCT),
     Law("scale_factors", scaled_product, "factors that grow alike are scaled alike", PRODUCT),
     Law("distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum", PRODUCT),
-    Law("draw_in_exponentials", drawn_product, "an exponential meets a sum of its kind inside", PRODUCT),
 )
 LOG_INCREMENT = Law("log_increment", log_incremented, "the log of one program at two near points")
 COMPLEMENT_IN_LOG = Law("complement", log_of_complement, "a logarithm is of what is left of one")
@@ -452,7 +448,6 @@ INTO_MASK = Law("sink_into_mask", sunk_product, "what a mask hides is not multip
 INCREMENTS = (
     Law("remainder", remaindered, "one function at several near points", SUM),
     Law("increment", incremented, "one program at two near points", SUM),
-    Law("increment_beside", incremented_beside, "one program at two near points, beside a part of it", SUM),
     Law("difference_quotient", difference_quotient, "a difference over the distance", PRODUCT),
 )
 """A sum, or a quotient, with one program at two near points in it becomes an increment."""
