@@ -4,9 +4,6 @@ NOT_YET = {
     "one minus the largest of several probabilities": """
         models: hierarchical softmax [gradient]
     """,
-    "expanded squares of differences": """
-        geometry: Gaussian kernel [value]
-    """,
     "other": """
         exponential: exp of a logarithm [value gradient product]
         physics: Arrhenius ratio [value]
