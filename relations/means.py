@@ -64,7 +64,8 @@ def log_of_mean_of_exponentials_minus_mean(x, axis):
 def weighted_products_times_weight(x, y, w, axis):
     """The weight times a weighted sum of products less the product of the weighted sums, about the means."""
     weight, one, other = [np.sum(part, axis=axis, keepdims=True) for part in (w, w * x, w * y)]
-    products = w * deviation(x, w, axis=axis) * deviation(y, w, axis=axis)
+    some = np.where(weight == 0, 1, w)
+    products = w * deviation(x, some, axis=axis) * deviation(y, some, axis=axis)
     about = np.sum(products, axis=axis, keepdims=True)
     return (
         weight * np.sum(w * x * y, axis=axis, keepdims=True) - one * other,

@@ -51,7 +51,8 @@ def _across_and_along(x, y, axis):
     across = np.linalg.norm(unit_pullback(x, y, axis=axis), axis=axis, keepdims=True)
     along = np.sum(unit(x, axis=axis) * y, axis=axis, keepdims=True)
     across = across * np.linalg.norm(x, axis=axis, keepdims=True)
-    return np.where(np.logical_and(across == 0, along == 0), 1.0, across), along
+    vanishes = np.logical_and(across == 0, along == 0)
+    return np.where(vanishes, 1.0, across), np.where(vanishes, 0.0, along)
 
 
 def _cosine(x, y, axis):
@@ -103,8 +104,9 @@ def one_minus_cosine_of_vectors(x, y, axis):
     across = unit_pullback(x, y, axis=axis) * np.linalg.norm(x, axis=axis, keepdims=True)
     along = np.sum(unit(x, axis=axis) * y, axis=axis, keepdims=True)
     square = np.sum(across * across, axis=axis, keepdims=True)
-    square = square / (square + along * along)
-    return 1 - cosine, np.where(cosine > 0, square / (1 + cosine), 1 + np.abs(cosine)), same_shape(x, y)
+    near = cosine > 0.5
+    near_one = square / np.where(near, square + along * along, 1) / (1 + cosine)
+    return 1 - cosine, np.where(near, near_one, 1 - cosine), same_shape(x, y)
 
 
 @relation(source="P(x + z) = P·z for a projection with P·x = 0")

@@ -47,8 +47,9 @@ def relative_height_of_arc(x, y):
 )
 def sum_minus_hypotenuse_of_difference(x, y, z):
     """A sum less a hypotenuse of the difference, of which (x + y)² − h² = 4xy − z²."""
-    both = np.abs(x + y) + np.hypot(x - y, z)
-    return x + y - np.hypot(x - y, z), np.where(x + y > 0, (4 * x * y - z * z) / both, -both)
+    both, side = x + y, np.hypot(x - y, z)
+    near = 2 * both > -side
+    return both - side, np.where(near, (4 * x * y - z * z) / np.where(near, both + side, 1), both - side)
 
 
 @relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")

@@ -78,7 +78,8 @@ def one_minus_haversine(x, y, z):
 @relation(source="NIST DLMF 4.21.28")
 def multiple_of_cosine_minus_its_size(x, y):
     """How far a multiple of a cosine is below the largest, as in the exponent of a density on the circle."""
-    return y * np.cos(x) - np.abs(y), -2 * np.abs(y) * np.where(y < 0, np.cos(x / 2), np.sin(x / 2)) ** 2
+    above, below = np.abs(y) + y, np.abs(y) - y
+    return y * np.cos(x) - np.abs(y), -above * np.sin(x / 2) ** 2 - below * np.cos(x / 2) ** 2
 
 
 @relation(source="NIST DLMF 4.21.9")

@@ -55,10 +55,8 @@ def _power_slope(g: Any, x: Any, a: Any, y: Any) -> Any:
     cancel.
     """
     rule, exponent = power.rules[0], as_term(a)
-    if not is_constant(exponent):
-        return g * (a * np.power(x, a - 1))
-    n = exponent.op.value
-    if rule is not None and (is_constant(as_term(y)) or np.all(np.isin(n, (1, 2)))):
+    n = exponent.op.value if is_constant(exponent) else None
+    if rule is not None and (n is None or is_constant(as_term(y)) or np.all(np.isin(n, (1, 2)))):
         return rule(g, np.power(x, a), x, a)
     return g * (n * np.power(x, n - n.dtype.type(1)))
 
@@ -67,9 +65,14 @@ def _power1p_range(x: Interval, a: Interval) -> Interval:
     return POSITIVE if x.low >= -1 and (x.low > -1 or x.open_low) else REAL
 
 
+def _power1p_slope(g: Any, out: Any, x: Any, a: Any) -> Any:
+    """g·a·(1 + x)ᵃ⁻¹, and 0 for (1 + x)⁰ = 1 at −1 too."""
+    return g * (a * power1p(x, np.where(np.logical_and(x == -1, a == 0), 1, a - 1)))
+
+
 power1p = elementwise(
     kernels.power1p,
-    lambda g, out, x, a: g * (a * power1p(x, a - 1)),
+    _power1p_slope,
     lambda g, out, x, a: g * xlog1py(out, x),
     range=_power1p_range,
     ball=lambda x, a: (1 + x) ** a,
@@ -79,7 +82,7 @@ power1p = elementwise(
 )
 power1pm1 = elementwise(
     kernels.power1pm1,
-    lambda g, out, x, a: g * (a * power1p(x, a - 1)),
+    _power1p_slope,
     lambda g, out, x, a: g * xlog1py(power1p(x, a), x),
     ball=lambda x, a: (1 + x) ** a - 1,
     meaning=lambda x, a: np.power(1.0 + x, a) - 1.0,
@@ -202,10 +205,18 @@ xlog_ratio = elementwise(
     rough=(0, 1),
     zero_log=lambda x, y, d: x == 0,
 )
+
+
+def _relative(x: Any, y: Any, d: Any) -> Any:
+    """(x − y)/y, and −1 at x = y = 0, as for every other y where x is 0."""
+    none = np.logical_and(x == 0, y == 0)
+    return np.where(none, -1.0, d / np.where(none, 1.0, y))
+
+
 kl_divergence = elementwise(
     kernels.kl_divergence,
     lambda g, out, x, y, d: g * log_quotient(x, y, d),
-    lambda g, out, x, y, d: -g * (d / y),
+    lambda g, out, x, y, d: -g * _relative(x, y, d),
     None,
     ball=lambda x, y, d: y if (y + d).is_zero() else (y + d) * (1 + d / y).log() - d,
     meaning=lambda x, y, d: x * np.log(x / y) - (x - y),

@@ -28,9 +28,9 @@ def _margin(w: Any, y: Any, e: Any) -> Any:
     return (y * y + e * w) / (y * y + np.abs(e * w))
 
 
-def _divided(x: Any, y: Any) -> Any:
-    """Return x/y, and 0 where y is 0: at the origin directions are taken to be 0."""
-    return np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y))
+def _divided(x: Any, y: Any, limit: float = 0.0) -> Any:
+    """Return x/y, and 0 where y is 0: at the origin directions are taken to be 0, or what has that limit."""
+    return np.where(y == 0, limit, x / np.where(y == 0, 1.0, y))
 
 
 radical = elementwise(
@@ -64,7 +64,7 @@ leg.distance = 0, 1, 2
 hypot_excess = elementwise(
     kernels.hypot_excess,
     lambda g, out, x, y: g * _divided(x, np.hypot(x, y)),
-    lambda g, out, x, y: -g * _divided(out, np.hypot(x, y)),
+    lambda g, out, x, y: -g * _divided(out, np.hypot(x, y), limit=1.0),
     range=NONNEGATIVE,
     ball=lambda x, y: (x * x + y * y).sqrt() - y,
     meaning=lambda x, y: np.hypot(x, y) - y,
