@@ -21,12 +21,6 @@ def number_times_its_log(x):
     return x * np.log(x), xlogy(x, x)
 
 
-@relation(source="continuity: x·log x goes to 0 with x; Cover & Thomas 2006, section 2.1")
-def number_times_its_binary_log(x):
-    """x·log₂ x is 0 at 0."""
-    return x * np.log2(x), xlogy(x, x) / np.log(0 * x + 2)
-
-
 @relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
 def number_times_its_log_difference(x, y):
     """x·(log x - log y) is 0 where x is."""

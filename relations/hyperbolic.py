@@ -9,12 +9,6 @@ from relgrad.ops import (
 from relgrad.relation import relation
 
 
-@relation(source="NIST DLMF 4.28.1")
-def difference_of_opposite_exponentials(x):
-    """The difference of two opposite exponentials is twice a hyperbolic sine."""
-    return np.exp(x) - np.exp(-x), 2 * np.sinh(x)
-
-
 @relation(source="NIST DLMF 4.28.4")
 def hyperbolic_sine_over_cosine(x):
     """A hyperbolic sine over its cosine is a hyperbolic tangent."""
@@ -25,12 +19,6 @@ def hyperbolic_sine_over_cosine(x):
 def expm1_times_logistic(x):
     """(eˣ - 1)/(eˣ + 1) is the hyperbolic tangent of one half."""
     return np.expm1(x) * expit(-x), np.tanh(x / 2)
-
-
-@relation(source="σ(x) = (1 + tanh(x/2))/2")
-def twice_logistic_minus_one(x):
-    """Twice a logistic function less one is a hyperbolic tangent."""
-    return 2 * expit(x) - 1, np.tanh(x / 2)
 
 
 @relation(source="NIST DLMF 4.35.12")

@@ -6,7 +6,6 @@ from relgrad.ops import (
     centred,
     deviation,
     log_prod,
-    prod_power,
 )
 from relgrad.relation import (
     maybe_nonpositive,
@@ -28,18 +27,6 @@ def distance_from_weighted_mean(x, w, axis):
     """What is left when the weighted mean is taken off, where there is one."""
     mean = np.sum(w * x, axis=axis, keepdims=True) / np.sum(w, axis=axis, keepdims=True)
     return x - mean, deviation(x, w, axis=axis), same_shape(x, w), positive(w)
-
-
-@relation(source="Steiner's theorem: E[xy] - E[x]E[y] is the covariance")
-def sum_of_products_about_means(x, y, axis):
-    """The sum of products less the product of the sums over n is that of the distances from the means."""
-    total = np.sum(x, axis=axis, keepdims=True)
-    return (
-        np.sum(x * y, axis=axis, keepdims=True) - total * np.mean(y, axis=axis, keepdims=True),
-        np.sum(centred(x, axis=axis) * centred(y, axis=axis), axis=axis, keepdims=True),
-        same_shape(x, y),
-        varying_along(x, axis),
-    )
 
 
 @relation(source="Steiner's theorem, with weights")
@@ -67,16 +54,6 @@ def squared_distance_expanded_in_two(x, y, axis):
 
 
 @relation(source="functional equation of the logarithm")
-def log_of_product_of_positives(x, axis):
-    """The log of a product of what is positive is the sum of the logs."""
-    return (
-        np.log(np.prod(x, axis=axis, keepdims=True)),
-        np.sum(np.log(x), axis=axis, keepdims=True),
-        positive(x),
-    )
-
-
-@relation(source="functional equation of the logarithm")
 def log_of_product_over_axes(x, axis):
     """The log of a product, without forming what overflows or underflows."""
     return np.log(np.prod(x, axis=axis, keepdims=True)), log_prod(x, axis=axis, keepdims=True)
@@ -96,15 +73,3 @@ def log_of_product_of_complements(x, axis):
         ),
         maybe_nonpositive(1 + x),
     )
-
-
-@relation(source="the absolute value is multiplicative")
-def size_of_product_over_axes(x, axis):
-    """The size of a product is the product of the sizes."""
-    return np.abs(np.prod(x, axis=axis, keepdims=True)), np.prod(np.abs(x), axis=axis, keepdims=True)
-
-
-@relation(source="definition of the geometric mean")
-def power_of_product_over_axes(x, y, axis):
-    """A power of a product, without forming what overflows or underflows."""
-    return np.prod(x, axis=axis, keepdims=True) ** y, prod_power(x, y, axis=axis, keepdims=True)

@@ -3,23 +3,13 @@
 import numpy as np
 
 from relgrad.ops import leg, unit, unit_pullback
-from relgrad.relation import direction_cosineo, nonnegative, relation, same_shape
+from relgrad.relation import direction_cosineo, relation, same_shape
 
 
 @relation(source="Blue 1978, A portable Fortran program to find the Euclidean norm of a vector")
 def root_of_sum_of_squares(x, axis):
     """The root of a sum of squares is a norm, which neither overflows nor underflows on the way."""
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=True)), np.linalg.norm(x, axis=axis, keepdims=True)
-
-
-@relation(source="homogeneity of norms")
-def root_of_sum_of_weighted_squares(x, w, axis):
-    """The root of a sum of squares with nonnegative weights is the norm of the weighted vector."""
-    return (
-        np.sqrt(np.sum(w * (x * x), axis=axis, keepdims=True)),
-        np.linalg.norm(np.sqrt(w) * x, axis=axis, keepdims=True),
-        nonnegative(w),
-    )
 
 
 @relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")

@@ -18,9 +18,3 @@ def relative_sine(x):
 def ratio_of_sines(x, w):
     """The ratio of two sines, the argument of one a multiple of that of the other."""
     return np.sin(x) / np.sin(w * x), sinc_n(x, 0) / (w * sinc_n(w * x, 0))
-
-
-@relation(source="the slope of x·(sin(x)/x)")
-def sinc_and_its_slope(x):
-    """The slope of a sine, written as x times what that is over x."""
-    return sinc_n(x, 0) + x * sinc_n(x, 1), np.cos(x)

@@ -7,7 +7,6 @@ from relgrad.ops import (
     deviation,
     log1mexp,
     log_softmax,
-    log_softmax_pullback,
     logmeanexp,
     logsumexp,
     softmax,
@@ -264,14 +263,6 @@ def log_of_share_of_two(x, y, z, w):
     )
 
 
-@relation(source="a distribution has mass one")
-def one_minus_largest_share(x, axis, its_axis):
-    """What the largest entry lacks of all."""
-    return 1 - np.max(softmax(x, axis=axis), axis=its_axis, keepdims=True), np.min(
-        complement(softmax(x, axis=axis), axis=axis), axis=its_axis, keepdims=True
-    )
-
-
 @relation(source="Blanchard, Higham & Higham 2021, section 1: a softmax does not change with a shift")
 def softmax_of_rounded_product(x, y, axis):
     """Exponents that are a multiple of something are shifted before they are multiplied, which rounds."""
@@ -300,9 +291,3 @@ def log_of_effective_sample_size(x, axis):
 def softmax_pullback_of_log_softmax(z, p, axis):
     """A log-softmax flows back through a softmax as its argument does."""
     return softmax_pullback(log_softmax(z, axis=axis), p, axis=axis), softmax_pullback(z, p, axis=axis)
-
-
-@relation(source="Q(p, p) = p - p·Σp/Σp")
-def log_softmax_pullback_of_shares(p, axis):
-    """Of the shares themselves, nothing flows back through a log-softmax."""
-    return log_softmax_pullback(p, p, axis=axis), p - p

@@ -5,13 +5,9 @@ import numpy as np
 from relgrad.ops import (
     erfc,
     erfcx,
-    log1mexp,
-    log1prel_n,
-    log_cloglog,
     log_cosh,
     mills,
     ndtr,
-    softplus,
 )
 from relgrad.relation import relation
 
@@ -35,21 +31,6 @@ def normal_density_over_distribution_function(x):
         np.exp(-x * x / 2) / ndtr(x),
         np.where(far, ratio, np.exp(-x * x / 2) / np.where(far, 1, ndtr(x))),
     )
-
-
-@relation(source="log(1 + u) goes to u with u")
-def log_of_softplus(x):
-    """The log of a softplus, which underflows itself."""
-    small = np.exp(np.minimum(x, 0))
-    return np.log(softplus(x)), np.where(
-        x < 0, x + np.log(log1prel_n(small, 0)), np.log(np.maximum(softplus(x), 0.5))
-    )
-
-
-@relation(source="McCullagh & Nelder 1989, section 4.3.1: the complementary log-log link")
-def log_of_complement_of_double_exponential(x):
-    """The log of one less the exponential of an exponential, in both tails."""
-    return log1mexp(-np.exp(x)), log_cloglog(x)
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 7.4.2")

@@ -15,13 +15,6 @@ def one_minus_cosine(x):
     return 1 - np.cos(x), versin(x)
 
 
-@relation(source="NIST DLMF 4.21.2")
-def sine_of_difference(x, y):
-    """The sine of a difference; where that is large, it rounds by more than the sines and cosines do."""
-    far = np.sin(x) * np.cos(y) - np.cos(x) * np.sin(y)
-    return far, np.where(np.abs(x - y) < 1, np.sin(x - y), far)
-
-
 @relation(source="NIST DLMF 4.16.3")
 def cosine_of_arctangent(x):
     """The cosine of the angle with a tangent, which is large where the cosine vanishes."""

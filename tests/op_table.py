@@ -294,7 +294,7 @@ def apart(names: str) -> dict[str, Row]:
 
 KERNELS: dict[str, Row] = {
     **named(
-        """coversin expit_entropy log_cloglog log_exprel versin""",
+        """coversin expit_entropy log_exprel versin""",
         X,
         module=kernels,
     ),
@@ -317,7 +317,6 @@ KERNELS: dict[str, Row] = {
     **named("mills mills_excess", X, module=kernels),
     "prod1pm1": (lambda x: kernels.prod1pm1(x, axis=1, keepdims=True), X),
     "log_prod": (lambda x: kernels.log_prod(x, axis=1, keepdims=True), X),
-    "prod_power": (lambda x, p: kernels.prod_power(x, p, axis=1, keepdims=True), X, S),
 }
 CREATED: dict[str, Row] = {
     "zeros_like": (lambda x: np.zeros_like(x) + x, X),

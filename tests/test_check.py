@@ -197,6 +197,22 @@ def function_on_arrays(function: Any, arguments: Any) -> Any:
     return interpret([as_term(left), as_term(right)], values)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: (x + y - np.hypot(x, y), np.where(x + y > 0, 1, -1) * np.abs(x + y) - np.hypot(x, y)),
+        lambda x, y: (
+            np.hypot(x, y) - y,
+            np.where(y > 0, x * (x / (np.hypot(x, y) + y)), np.hypot(x, y) + abs(y)),
+        ),
+    ],
+)
+def test_a_kink_that_one_side_has_alone_is_caught(function):
+    found = rg.check(stated(function))
+    assert found.verdict == "false"
+    assert "the slopes of the sides differ" in str(found)
+
+
 def test_what_differs_in_shape_says_so():
     found = rg.check(rg.relation(too_large_a_shape))
     assert "the sides differ in shape" in str(found)

@@ -128,7 +128,7 @@ def test_what_the_balls_do_not_tell_raises():
 
 
 def test_a_check_says_what_is_proved():
-    found = rg.check(rg.LIBRARY["sine_of_difference"], samples=12, subjects=1)
+    found = rg.check(rg.LIBRARY["second_difference_of_sine"], samples=12, subjects=1)
     assert found.boxes
     assert f"  proved     {found.boxes[0]}" in str(found)
     assert str(found.boxes[0]).startswith("to 2^-")

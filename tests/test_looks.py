@@ -527,9 +527,9 @@ def test_types_are_told_in_words():
 
 
 def test_what_is_carried_along_is_said_to_be_so():
-    found = rg.rewrites(lambda x, y, z: np.sin(x) * np.cos(y) - np.cos(x) * np.sin(y) + z)
+    found = rg.rewrites(lambda x, y, z: x**2 - y**2 + z)
     words = Tree(html(found)).text
-    assert "sine_of_difference" in words and re.search(r"carried along\s*zmakes", words)
+    assert "difference_of_squares" in words and re.search(r"carried along\s*zmakes", words)
     assert "carried along" not in Tree(html(rg.rewrites(naive))).text
 
 

@@ -19,6 +19,7 @@ from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.instance import Instance, instances
 from relgrad.accuracy.proof import proved
 from relgrad.accuracy.report import Check, Loss, Witness
+from relgrad.accuracy.slopes import differing_slopes
 from relgrad.accuracy.subjects import judged, simplified
 from relgrad.accuracy.subjects import subjects as made_of
 from relgrad.balls.graph import Enclosure, enclose
@@ -42,9 +43,9 @@ def check(
 ) -> Check:
     """check(row).ok ⟺ left = right was not refuted, at samples of the row's domain and in programs: → Check.
 
-    Wherever the left side has a value, the right side has the
-    same, to 200 bits (40 where the row holds constants that may be rounded); and so have programs that the left side
-    stands in, and what the row makes of them. If not, `witness` is an input at which it is false, and a proof of that.
+    Wherever the left side has a value, the right side has the same, to 200 bits (40 where the row holds constants that
+    may be rounded), and the same slopes, where its cases meet too; and so have programs that the left side stands in,
+    and what the row makes of them. If not, `witness` is an input at which it is false, and a proof of that.
     A row without docstring or source is refused. Where the sides are analytic functions of up to three numbers,
     `boxes` are some on which the equation is proved.
     `written` gives the text of a program.
@@ -62,6 +63,9 @@ def check(
         wrong = _wrong_shape(instance)
         trials.append(_Trial(instance, {}, wrong) if wrong else _trial(instance, rng))
     found = _summary(relation, trials)
+    if found.witness is None:
+        slopes = (differing_slopes(relation, instance, rng) for instance in made)
+        found = replace(found, witness=next(filter(None, slopes), None))
     if found.witness is not None:
         return found
     rng = np.random.default_rng([seed, *relation.name.encode()])

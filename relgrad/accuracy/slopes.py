@@ -1,8 +1,8 @@
 """Slopes of a row's sides where its cases meet: two sides that are equal may differ in slope at a point.
 
-|x| = √(x²) at 0, and x + y − h = where(x + y > 0, …, −(|x + y| + h)) at x + y = 0: a case or a size that the right side
-brings in has a kink of its own, which no value shows. So the sides are differentiated as they stand, at numbers of which
-many are zero, one, and equal to or opposite to each other.
+x = where(x > 0, x, −|x|) has the slope 1 on the left and 0 on the right, at 0: a case or a size that the right side
+brings in has a kink of its own, which no value shows. So the sides are differentiated, at numbers of which many are
+zero, one, and equal to or opposite to each other.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ CLOSE = 1e-6
 BITS, LIMIT = 60, 1024
 
 
+@np.errstate(all="ignore")
 def differing_slopes(row: Relation, instance: Instance, rng: np.random.Generator) -> Witness | None:
     """|x| = √(x²) → None, x = |x| → Witness at x = −1 and at 0: inputs at which the sides have other slopes.
 
@@ -45,8 +46,7 @@ def differing_slopes(row: Relation, instance: Instance, rng: np.random.Generator
             for side, library in zip(wholes, (Library([]), Library([row])), strict=True)
         ]
         defined, *truths = enclose([left, *before], exact, BITS, limit=LIMIT)
-        with np.errstate(all="ignore"):
-            written, rewritten = interpret(before, values), interpret(after, values)
+        written, rewritten = interpret(before, values), interpret(after, values)
     except (RelgradError, ArithmeticError, np.linalg.LinAlgError):  # of a singular matrix, or without slope
         return None
     for leaf, truth, old, new in zip(free, truths, written, rewritten, strict=True):
@@ -96,7 +96,7 @@ def _finite(side: Enclosure) -> Any:
 
 
 def _by_samples(defined: Any, shape: tuple[int, ...]) -> Any:
-    """(n, 2, 1), (n, 2, 3) → (n, 1, 1): of which samples all entries are defined; whether all are, if they are shared."""
+    """(n, 2, 1), (n, 2, 3) → (n, 1, 1): which samples are defined in all entries, or all if shared."""
     if not defined.ndim or not shape or len(defined) != shape[0]:
         return bool(np.all(defined))
     return np.all(defined.reshape(len(defined), -1), axis=1).reshape(-1, *[1] * (len(shape) - 1))

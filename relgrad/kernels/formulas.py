@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.numbers import alike
-
 
 def expit(x: Any) -> Any:
     """1/(1 + e^−|x|), or e^−|x|/(1 + e^−|x|) for x < 0."""
@@ -59,11 +57,6 @@ def xlog1py(x: Any, y: Any) -> Any:
 def xdivy(x: Any, y: Any) -> Any:
     """x/y, and 0 where x = 0 and y is not NaN."""
     return unless_zero(x, y, x / y)
-
-
-def prod_power(x: Any, p: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """(Π x)^p"""
-    return np.power(np.prod(*alike(x), axis=axis, keepdims=keepdims), p)
 
 
 def leave_one_out_prod(x: Any, axes: tuple[int, ...] = (-1,)) -> Any:

@@ -20,7 +20,6 @@ __all__ = [
     "expit_entropy",
     "log1mexp",
     "log1pexp",
-    "log_cloglog",
     "log_cosh",
     "log_expit",
     "logdiffexp",
@@ -81,15 +80,6 @@ def _log1mexp(x: Any) -> Any:
 def log1mexp(x: Any) -> Any:
     """log(1 − eˣ) for x ≤ 0, NaN for x > 0; within 2 ulp. Source: Mächler 2012, eq. 7 (there with a = −x)."""
     return _log1mexp(x)
-
-
-@entrywise
-def log_cloglog(x: Any) -> Any:
-    """log(1 − exp(−eˣ)) = x + log((1 − e⁻ᵘ)/u), where u = eˣ; within 4 ulp."""
-    u = np.exp(x)
-    small = np.exp(np.minimum(x, 0))
-    ratio = np.where(small == 0, 1, -np.expm1(-small) / np.where(small == 0, 1, small))
-    return np.where(x < 0, x + np.log(ratio), _log1mexp(-u))[()]
 
 
 @ranged(lambda a, b: np.isfinite(a) & np.isfinite(b) & np.not_equal(a, b))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
+from relgrad.kernels.dispatch import floats, kernel
 from relgrad.kernels.eft import two_sum
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "log_prod",
     "mean_minus",
     "prod1pm1",
-    "prod_power",
     "sum_minus",
 ]
 
@@ -142,31 +141,3 @@ def prod1pm1(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     )
     result = np.where(np.abs(product - 1) < 0.5, np.expm1(log), product - 1)
     return result if keepdims else np.squeeze(result, axis)[()]
-
-
-@arithmetic_kernel
-def prod_power(x: Any, power: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """(Π x)ᵖ over axes, such as the geometric mean, though the product may overflow or underflow.
-
-    >>> np.isclose(prod_power(np.full(4, 2.0**-600), 0.25), 2.0**-600, rtol=1e-12, atol=0.0)
-    np.True_
-    """
-    x, power = floats(x, power)
-    product, exponent = _scaled_product(x, axis)
-    if not np.any(exponent):
-        result = product**power
-    else:
-        shift = exponent * power
-        whole = np.where(np.isfinite(shift), np.round(shift), 0)
-        fraction = _fraction(exponent, power, whole)
-        result = np.ldexp(product**power * np.exp2(fraction), np.clip(whole, -5000, 5000).astype(int))
-    return result if keepdims else np.squeeze(result, axis)[()]
-
-
-def _fraction(exponent: Any, power: Any, whole: Any) -> Any:
-    """exponent·power − whole, without the rounding of the product, which is split as Dekker does."""
-    product = exponent * power
-    split = power * 134217729.0 if power.dtype == np.float64 else power * power.dtype.type(4097.0)
-    high = split - (split - power)
-    error = (exponent * high - product) + exponent * (power - high)
-    return (product - whole) + error

@@ -54,9 +54,10 @@ def _power_slope(g: Any, x: Any, a: Any, y: Any) -> Any:
     """g·a·xᵃ⁻¹, a − 1 unrounded where n is small: = the slope of xᵃ at x, in the form that the one at y has, so as to
     cancel.
     """
-    rule, exponent = power.rules[0], as_term(a)
+    exponent = as_term(a)
     n = exponent.op.value if is_constant(exponent) else None
-    if rule is not None and (n is None or is_constant(as_term(y)) or np.all(np.isin(n, (1, 2)))):
+    if n is None or is_constant(as_term(y)) or np.all(np.isin(n, (1, 2))):
+        rule: Any = power.rules[0]
         return rule(g, np.power(x, a), x, a)
     return g * (n * np.power(x, n - n.dtype.type(1)))
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from relgrad import kernels
-from relgrad.contract import Laws, total
-from relgrad.ops.arguments import as_balls, is_ground, log_or_infinite
+from relgrad.contract import Laws
+from relgrad.ops.arguments import as_balls, log_or_infinite
 from relgrad.ops.reduction import ProdOthers
-from relgrad.ops.rows import Reduced, RowsOp, over_axes, promoted
-from relgrad.ops.stable import xdivy
-from relgrad.term import Term, term
-from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, broadcast_shapes
+from relgrad.ops.rows import Reduced, RowsOp, over_axes
+from relgrad.term import Term
 
 __all__ = [
     "centred",
     "log_prod",
     "prod1pm1",
-    "prod_power",
 ]
 
 
@@ -90,68 +86,6 @@ class Prod1pm1(_ProductOp):
         return self._ball_product(1 + balls[0]) - 1
 
 
-class ProdPower(_ProductOp):
-    """(Π x)ᵖ = prod_power(x, p) over axes; its derivative is p·out/x."""
-
-    kernel = staticmethod(kernels.prod_power)
-    grows = True
-
-    def make_node(self, *inputs: Any) -> Term:
-        """axes of extent 1 of x → none: neither operand stands for what the other repeats."""
-        x, p = promoted(inputs)
-        if not (self.ground and is_ground(x) and is_ground(p)):
-            return term(self, x, p)
-        # Neither operand stands for what the other repeats: a product has as many factors, and a power its own shape.
-        return term(ProdPower(tuple(a for a in self.axes if x.type.extent(a) != 1)), x, p)
-
-    def _broadcast(self, types: Sequence[Any]) -> Shape:
-        x, p = [t.shape for t in types]
-        product = tuple([1 if i - len(x) in self.axes else n for i, n in enumerate(x)])
-        return broadcast_shapes(product, p)
-
-    def result_shape(self, shape: Shape) -> Shape:
-        return shape
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return NONNEGATIVE if ranges[0].nonnegative else REAL
-
-    def log_size(self, *operands: Any) -> tuple[Any, Any]:
-        x, p = operands
-        log = LogProd(self.axes)(np.abs(x))
-        return None, np.where(np.logical_and(p == 0, log == -np.inf), 0.0, p * log)
-
-    def _with_zeros(self, x: Any, p: Any) -> tuple[Any, Any, Any, Any]:
-        """Π x = 0 → p·(Π x)ᵖ⁻¹ and the products of others; else log Π x: where a product is 0, and the slopes there."""
-        vanishes = np.any(x == 0, axis=self.axes, keepdims=True)
-        # No product is formed of what may overflow, but where it is 0.
-        some, others = np.where(vanishes, x, 1.0), np.where(vanishes, 1.0, x)
-        slope = p * np.power(np.prod(some, axis=self.axes, keepdims=True), p - 1)
-        return vanishes, slope, ProdOthers(self.axes)(some), LogProd(self.axes)(others)
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        (x, p), (out,), (g,) = inputs, outputs, output_gradients
-        vanishes, slope, others, log = self._with_zeros(x, p)
-        along = np.where(vanishes, self._sum(g * slope) * others, xdivy(self._sum(g * p * out), x))
-        return [along, g * out * np.where(np.logical_and(vanishes, p > 0), 0.0, log)]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """ẏ = p·y·Σ ẋ/x + ṗ·y·log Π x, by the products of others where Π x = 0."""
-        (x, p), (dx, dp) = inputs, eval_points
-        out = self(x, p)
-        vanishes, slope, others, log = self._with_zeros(x, p)
-        parts = []
-        if dx is not None:
-            far = p * out * self._sum(dx / np.where(vanishes, 1.0, x))
-            parts.append(np.where(vanishes, slope * self._sum(others * dx), far))
-        if dp is not None:
-            parts.append(dp * out * np.where(np.logical_and(vanishes, p > 0), 0.0, log))
-        return [total(parts)]
-
-    def ball(self, *balls: Any) -> Any:
-        return np.frompyfunc(lambda v, p: v**p, 2, 1)(self._ball_product(balls[0]), balls[1])
-
-
 centred = over_axes(Centred)
 log_prod = over_axes(LogProd)
-prod_power = over_axes(ProdPower)
 prod1pm1 = over_axes(Prod1pm1)

@@ -19,9 +19,6 @@ from relgrad.op import as_term, is_constant
 from relgrad.ops.arithmetic import divide, multiply
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.exponential import log, log1p
-from relgrad.ops.families import (
-    exprel_n,
-)
 from relgrad.symbolic import Symbolic
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
 
@@ -31,7 +28,6 @@ __all__ = [
     "expit",
     "expit_entropy",
     "log1mexp",
-    "log_cloglog",
     "log_expit",
     "log_exprel",
     "logdiffexp",
@@ -129,13 +125,6 @@ log1mexp = elementwise(
     ball=_ball_log1mexp,
     outside=lambda x: x > 0,
     meaning=lambda x: np.log(1.0 - np.exp(x)),
-)
-log_cloglog = elementwise(
-    kernels.log_cloglog,
-    lambda g, out, x: g / exprel_n(np.exp(np.minimum(x, 700.0)), 0),
-    range=NEGATIVE,
-    laws=Laws(monotone=1),
-    ball=lambda x: _ball_log1mexp(-x.exp()),
 )
 logdiffexp = elementwise(
     kernels.logdiffexp,

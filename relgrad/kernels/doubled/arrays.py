@@ -147,7 +147,6 @@ NAMED["norm2"], NAMED["unit"], NAMED["unit_pullback"] = (
     lambda _, f=f: f for f in (_norm, _unit, _unit_pullback)
 )
 NAMED["trace"] = lambda _: lambda x: np.sum(np.diagonal(x, 0, -2, -1), axis=-1)
-NAMED["prod_power"] = lambda _: formulas.prod_power
 
 
 @lambda f: NAMED.setdefault("add_at", lambda _: f)

@@ -84,7 +84,6 @@ NAMED.update(
         "cauchy": _homogeneous(-1),
         "trace": _homogeneous(1),
         "near": lambda _: near_by_rules(Extended),
-        "prod_power": lambda _: formulas.prod_power,
         "xdivy": lambda _: lambda x, y: formulas.xdivy(*alike(x, y)),
         "running_argmax": _by_rank,
         "running_argmin": _by_rank,
