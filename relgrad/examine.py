@@ -315,13 +315,13 @@ def _described(hazard: Hazard) -> str:
     """Hazard → "f.py:3: overflow in exp(x) / the value loses 52 bits at x = 800 / removed by …": a hazard in words."""
     file, _, number = hazard.where.rpartition(":")
     code = linecache.getline(file, int(number)).strip() if number.isdigit() else ""
-    removed = (
-        f"removed by {', '.join(hazard.relations)}"
-        if hazard.relations
-        else "nothing in the library removes it"
-    )
-    if hazard.kind == "cancellation" and not hazard.relations:
+    removed = "nothing in the library removes it"
+    if hazard.relations:
+        removed = f"removed by {', '.join(hazard.relations)}"
+    elif hazard.kind == "cancellation":
         removed += "; where digits cancel, the program is computed again with twice the precision"
+    elif hazard.cured and hazard.kind in ("overflow", "underflow"):
+        removed += "; where numbers leave the range of floats, the program is computed again in a wider one"
     lines = [
         f"{readable(hazard.where)}: {hazard.kind} in {show(hazard.term, limit=8)}",
         *([f"    {code}"] if code else []),

@@ -44,7 +44,7 @@ class Hazard(Shown):
     """np.exp(x) at x = 800 → overflow in f.py:3: a place where accuracy is lost, and an input that shows it.
 
     `kind` is one of overflow, underflow, cancellation, 0/0, NaN and rounding; `relations` are those that remove it,
-    and empty where nothing in the library does.
+    and empty where nothing in the library does; `cured` is whether the rewritten function is right all the same.
     """
 
     where: str
@@ -54,6 +54,7 @@ class Hazard(Shown):
     bits: float
     inputs: dict[str, Any]
     relations: tuple[str, ...]
+    cured: bool
 
 
 def hazards(
@@ -135,7 +136,9 @@ def _at(
             # Without a relation it is the extended range of rewritten functions that cures.
             if extreme and not relations:
                 continue
-            yield Hazard(_line(lines, place, node), place, kind, labels[index], bits, inputs, relations)
+            yield Hazard(
+                _line(lines, place, node), place, kind, labels[index], bits, inputs, relations, cured
+            )
 
 
 def _lost(got: Any, better: Any, truth: Enclosure) -> bool:
