@@ -132,6 +132,34 @@ def test_products_of_matrices_keep_what_is_small():
     np.testing.assert_allclose(np.matmul(Extended.of(a), Extended.of(b[0])).floats(), a @ b[0])
 
 
+SCALES = np.array([[1e-300], [1.0], [1e300]])
+
+
+@pytest.mark.parametrize("directions", [0, 1, 2])
+def test_products_of_others_keep_rows_of_any_size(directions):
+    """∇Dᵐ(Π s·xⱼ) = s^(n − 1 − m)·∇Dᵐ(Π xⱼ): a row is not measured by the largest of all."""
+    rng = np.random.default_rng(directions)
+    x, *along = rng.normal(size=(1 + directions, 3, 5))
+    got = kernels.leave_one_out_prod(Extended.of(SCALES) * x, *along)
+    want = kernels.leave_one_out_prod(x, *along) * Extended.of(SCALES) ** (4.0 - directions)
+    np.testing.assert_allclose((got / want).floats(), 1.0, rtol=1e-13)
+
+
+def test_sums_of_products_and_solutions_keep_what_is_of_any_size():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 3, 4))
+    wide = Extended.of(SCALES) ** 2.0
+    found = NAMED["einsum"](np.einsum)("ij,ij->i", wide * x, y / wide)
+    np.testing.assert_allclose(found.floats(), np.sum(x * y, axis=1), rtol=1e-14)
+    a, b = rng.normal(size=(3, 4, 4)), rng.normal(size=(3, 4, 2))
+    stack = wide[..., None]
+    np.testing.assert_allclose(
+        NAMED["solve"](np.linalg.solve)(stack * a, stack * b).floats(), np.linalg.solve(a, b), rtol=1e-12
+    )
+    inverse = NAMED["inv"](np.linalg.inv)(stack * a)
+    np.testing.assert_allclose((inverse * stack).floats(), np.linalg.inv(a), rtol=1e-12)
+
+
 def test_a_program_is_computed_again_only_where_a_float_leaves_its_range():
     calls = []
 

@@ -1,4 +1,4 @@
-"""Functions that are formulas in others, for numbers of every kind: logistic, of entropies, products.
+"""Functions that are formulas in others, for numbers of every kind: logistic, of entropies, products, sums of them.
 
 log(1 + e^x) = max(x, 0) + log(1 + e^−|x|)   for doubled numbers, and for those of extended range
 
@@ -8,9 +8,12 @@ Each holds where e^x, or a product, has left the range of floats.
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
+
+from relgrad.kernels.numbers import LARGEST, alike
 
 
 def expit(x: Any) -> Any:
@@ -59,14 +62,62 @@ def xdivy(x: Any, y: Any) -> Any:
     return unless_zero(x, y, x / y)
 
 
-def leave_one_out_prod(x: Any, axes: tuple[int, ...] = (-1,)) -> Any:
-    """(a, b, c) → (b·c, a·c, a·b): products of the entries before each, times those of the entries after."""
+def leave_one_out_prod(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Any:
+    """(a, b, c) → (b·c, a·c, a·b): products of the entries before each, times those of the entries after.
+
+    With directions t₁ … tₘ they are those of x + Σ εᵢ·tᵢ with εᵢ² = 0, of which the part with ε₁·…·εₘ is the result.
+    """
     n, tail = math.prod(x.shape[a] for a in axes), tuple(range(-len(axes), 0))
     if n < 2:
-        return x.of(np.ones(x.shape, x.dtype))
-    moved = np.moveaxis(x, axes, tail)
-    flat = moved.reshape((*moved.shape[: x.ndim - len(axes)], n))
-    before = np.cumprod(flat[..., :-1], axis=-1)
-    after = np.cumprod(flat[..., :0:-1], axis=-1)[..., ::-1]
-    parts = [after[..., :1], before[..., :-1] * after[..., 1:], before[..., -1:]]
-    return np.moveaxis(np.concatenate(parts, axis=-1).reshape(moved.shape), tail, axes)
+        return x.of(np.full(x.shape, 0.0 if directions else 1.0, x.dtype))
+    shape = np.moveaxis(x, axes, tail).shape
+    flat = [
+        np.moveaxis(np.broadcast_to(v, x.shape), axes, tail).reshape((*shape[: x.ndim - len(axes)], n))
+        for v in alike(x, *directions)
+    ]
+    if directions:
+        factors = [
+            {0: flat[0][..., j], **{1 << i: t[..., j] for i, t in enumerate(flat[1:])}} for j in range(n)
+        ]
+        before = list(accumulate(factors[:-1], _ring_product))
+        after = list(accumulate(factors[:0:-1], _ring_product))[::-1]
+        others = [after[0], *map(_ring_product, before, after[1:]), before[-1]]
+        none, full = flat[0][..., 0] * 0.0, (1 << len(directions)) - 1
+        found = np.concatenate([other.get(full, none)[..., None] for other in others], axis=-1)
+    else:
+        before = np.cumprod(flat[0][..., :-1], axis=-1)
+        after = np.cumprod(flat[0][..., :0:-1], axis=-1)[..., ::-1]
+        parts = [after[..., :1], before[..., :-1] * after[..., 1:], before[..., -1:]]
+        found = np.concatenate(parts, axis=-1)
+    return np.moveaxis(found.reshape(shape), tail, axes)
+
+
+def _ring_product(a: dict[int, Any], b: dict[int, Any]) -> dict[int, Any]:
+    """(a + a′·ε)·(b + b′·ε) = a·b + (a·b′ + a′·b)·ε, ε² = 0: coefficients by sets of εs, as bits."""
+    found: dict[int, Any] = {}
+    for s, u in a.items():
+        for t, v in b.items():
+            if not s & t:
+                found[s | t] = found[s | t] + u * v if s | t in found else u * v
+    return found
+
+
+def einsum(subscripts: str, *operands: Any) -> Any | None:
+    """ij,jk->ik → Σ_j a_ij·b_jk: a product of operands with the axes of all in one order, summed.
+
+    None for diagonals, as in ii->i, and where the product is too large.
+    """
+    left, output = subscripts.split("->")
+    every = [*output, *dict.fromkeys(c for c in left if c not in output and c != ",")]
+    product: Any = None
+    for labels, x in zip(left.split(","), alike(*operands), strict=True):
+        if len(set(labels)) < len(labels):
+            return None
+        order = sorted(range(len(labels)), key=lambda i: every.index(labels[i]))
+        missing = tuple([i for i, c in enumerate(every) if c not in labels])
+        x = np.expand_dims(np.transpose(x, order), missing)
+        if product is not None and np.prod(np.broadcast_shapes(product.shape, x.shape)) > LARGEST:
+            return None
+        product = x if product is None else product * x
+    axes = tuple(range(len(output), len(every)))
+    return np.sum(product, axis=axes) if axes else product

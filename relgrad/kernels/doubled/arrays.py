@@ -105,24 +105,11 @@ def _argsort(x: Doubled, axis: int = -1, kind: Any = None) -> Any:
 
 
 def _einsum(subscripts: str, *operands: Any, **_: Any) -> Any:
-    """ij,jk->ik → Σ_j a_ij·b_jk: a product of operands with the axes of all in one order, summed.
-
-    Raises Undecided for diagonals, as in ii->i, and where the product is too large.
-    """
-    left, output = subscripts.split("->")
-    every = [*output, *dict.fromkeys(c for c in left if c not in output and c != ",")]
-    product: Any = None
-    for labels, x in zip(left.split(","), alike(*operands), strict=True):
-        if len(set(labels)) < len(labels):
-            raise Undecided
-        order = sorted(range(len(labels)), key=lambda i: every.index(labels[i]))
-        missing = tuple([i for i, c in enumerate(every) if c not in labels])
-        x = np.expand_dims(np.transpose(x, order), missing)
-        if product is not None and np.prod(np.broadcast_shapes(product.shape, x.shape)) > LARGEST:
-            raise Undecided
-        product = x if product is None else product * x
-    axes = tuple(range(len(output), len(every)))
-    return np.sum(product, axis=axes) if axes else product
+    """ij,jk->ik → Σ_j a_ij·b_jk; raises Undecided for what has no formula."""
+    found = formulas.einsum(subscripts, *operands)
+    if found is None:
+        raise Undecided
+    return found
 
 
 def _norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -167,11 +154,4 @@ def _add_at(values: Any, key: Any, shape: tuple[int, ...]) -> Any:
     return found.reshape(shape)
 
 
-def _leave_one_out(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Any:
-    """(a, b, c) → (b·c, a·c, a·b): products of the entries before each, times those of the entries after."""
-    if directions:
-        raise Undecided
-    return formulas.leave_one_out_prod(x, axes)
-
-
-NAMED["leave_one_out_prod"] = lambda _: _leave_one_out
+NAMED["leave_one_out_prod"] = lambda _: formulas.leave_one_out_prod

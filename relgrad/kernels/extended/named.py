@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from relgrad.kernels.extended.entries import (
 )
 from relgrad.kernels.extended.functions import in_floats_first, or_extended
 from relgrad.kernels.extended.number import NAMED, NOTHING, Extended, combined
-from relgrad.kernels.index import add_at, key_along, leave_one_out_prod
+from relgrad.kernels.index import add_at, key_along
 from relgrad.kernels.linalg import cofactor
 from relgrad.kernels.numbers import alike, lowered, near_by_rules
 
@@ -27,10 +26,11 @@ def _largest(x: Any, axis: Any = None) -> Any:
     return np.where(most > NOTHING, most, 0)
 
 
-def _homogeneous(*degrees: int, by_axis: bool = False) -> Any:
-    """f(2ᵏ·x, 2ˡ·y) = 2^(a·k + b·l)·f(x, y): the rule of a function of degrees a, b; if told so, by slices.
+def _homogeneous(*degrees: int, last: int | None = None) -> Any:
+    """f(2ᵏ·x, 2ˡ·y) = 2^(a·k + b·l)·f(x, y): the rule of a function of degrees a, b, by slices.
 
-    Entries that are smaller than the largest by more than the range of floats are zeros.
+    A slice is along the axis that the function is told, or one of so many last axes. Its entries that are smaller than
+    the largest by more than the range of floats are zeros.
     """
 
     def make(function: Any) -> Any:
@@ -39,13 +39,14 @@ def _homogeneous(*degrees: int, by_axis: bool = False) -> Any:
         def rule(*args: Any, **kwargs: Any) -> Any:
             """f(x/2ᵏ, y/2ˡ)·2^(a·k + b·l), with k and l the largest exponents."""
             arrays = [Extended.of(x) for x in args[: len(degrees)]]
-            axis = kwargs.get("axis") if by_axis else None
+            axis = kwargs.get("axis") if last is None else tuple(range(-last, 0))
             exponents = [_largest(x, axis) for x in arrays]
             parts = [scaled(x, k) for x, k in zip(arrays, exponents, strict=True)]
             result = function(*parts, *map(lowered, args[len(degrees) :]), **kwargs)
             shift = combined(exponents, degrees)
-            if axis is None:
-                shift = shift.item()
+            if last is not None:
+                stack = shift.shape[:-last]
+                shift = shift.reshape((*stack, *[1] * (np.ndim(result) - len(stack))))
             elif shift.ndim != np.ndim(result):
                 shift = np.squeeze(shift, axis)
             return Extended(result, shift)
@@ -69,20 +70,20 @@ def _by_rank(function: Any) -> Any:
 
 NAMED.update(
     {
-        "norm2": _homogeneous(1, by_axis=True),
-        "norm_p": _homogeneous(1, by_axis=True),
-        "unit": _homogeneous(0, by_axis=True),
-        "unit_p": _homogeneous(0, by_axis=True),
-        "unit_pullback": _homogeneous(-1, 1, by_axis=True),
-        "centred": _homogeneous(1, by_axis=True),
-        "inv": _homogeneous(-1),
-        "solve": _homogeneous(-1, 1),
+        "norm2": _homogeneous(1),
+        "norm_p": _homogeneous(1),
+        "unit": _homogeneous(0),
+        "unit_p": _homogeneous(0),
+        "unit_pullback": _homogeneous(-1, 1),
+        "centred": _homogeneous(1),
+        "inv": _homogeneous(-1, last=2),
+        "solve": _homogeneous(-1, 1, last=2),
         "add_at": or_extended(_add_at),
         "add_along": or_extended(
             lambda x, indices, axis, shape: _add_at(x, key_along(indices, axis, shape), shape)
         ),
-        "cauchy": _homogeneous(-1),
-        "trace": _homogeneous(1),
+        "cauchy": _homogeneous(-1, last=1),
+        "leave_one_out_prod": lambda _: formulas.leave_one_out_prod,
         "near": lambda _: near_by_rules(Extended),
         "xdivy": lambda _: lambda x, y: formulas.xdivy(*alike(x, y)),
         "running_argmax": _by_rank,
@@ -114,10 +115,16 @@ NAMED["softmax_pullback"] = or_extended(lambda g, p, axis=-1: Extended.of(p) * _
 
 @_named("einsum")
 def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Extended:
-    """einsum(2ᵏ·a, 2ˡ·b) = 2^(k + l)·einsum(a, b), where floats are no help."""
+    """Σ_j a_ij·b_jk, where floats are no help; of what has no formula, einsum(2ᵏ·a, 2ˡ·b) = 2^(k + l)·einsum(a, b)."""
     made = _homogeneous(*[1] * len(operands))(lambda *parts: np.einsum(subscripts, *parts, **kwargs))
     plain = np.einsum(subscripts, *map(lowered, operands), **kwargs)
-    return in_floats_first(plain, lambda: made(*operands))
+
+    def wide() -> Extended:
+        """Return the sum of products in extended range."""
+        found = formulas.einsum(subscripts, *operands)
+        return made(*operands) if found is None else found
+
+    return in_floats_first(plain, wide)
 
 
 @_named("det")
@@ -134,16 +141,6 @@ def _cofactor(x: Any) -> Extended:
     """cof(2ᵏ·x) = 2^(k·(n − 1))·cof(x)"""
     k = _largest(x, (-2, -1))
     return Extended(cofactor(scaled(x, k)), combined([k], [x.shape[-1] - 1]))
-
-
-@_named("leave_one_out_prod")
-def _leave_one_out(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Extended:
-    """(a, b, c) → (b·c, a·c, a·b) by products before and after each; derivatives in directions are homogeneous."""
-    if directions:
-        count = math.prod(x.shape[a] for a in axes)
-        degrees = (count - 1 - len(directions), *[1] * len(directions))
-        return _homogeneous(*degrees)(leave_one_out_prod)(x, *directions, axes=axes)
-    return formulas.leave_one_out_prod(x, axes)
 
 
 @_named("log_prod")
