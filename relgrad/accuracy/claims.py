@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.accuracy.sample import holds
 from relgrad.balls.graph import evaluate
 from relgrad.bounds import range_of
 from relgrad.compile.function import compile_program
@@ -220,7 +219,7 @@ def ranges(a: Application, rng: np.random.Generator) -> Trial:
     said = range_of(a.node)
     slack = Interval(said.low - CLOSE * (1 + abs(said.low)), said.high + CLOSE * (1 + abs(said.high)))
     for x in a.results(a.arrays)[0].flat:
-        if not holds(slack, float(x)):
+        if not slack.holds(x):
             yield Found("an entry lies outside the range that was declared", str(said), str(x))
             return
     yield None

@@ -14,18 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.accuracy.agree import has_many_digits
+from relgrad.accuracy.agree import blurred
 from relgrad.accuracy.forms import forms
 from relgrad.accuracy.restricted import Restricted, leaf
-from relgrad.accuracy.sample import holds, practical
+from relgrad.accuracy.sample import practical
 from relgrad.balls.graph import evaluate
+from relgrad.bounds import meet
 from relgrad.errors import RelgradError
 from relgrad.gradient import fit_cotangent, is_implicit
 from relgrad.interpret import interpret
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term
 from relgrad.op import Constant, as_term, strong
 from relgrad.ops.arguments import as_balls
-from relgrad.relation import Library, Relation
+from relgrad.relation import Library, Relation, is_axis
 from relgrad.schedule import NAIVE, schedule
 from relgrad.term import Term, reachable, subterms
 from relgrad.trace.tracer import Tracer
@@ -38,13 +39,12 @@ from relgrad.types import (
     broadcast_shapes,
 )
 
-NEGATIVE = Interval(-np.inf, 0.0, open_high=True)
 REGIONS = (
     REAL,
     NONNEGATIVE,
     -NONNEGATIVE,
     POSITIVE,
-    NEGATIVE,
+    -POSITIVE,
     Interval(-1.0, 1.0, True, True),
     Interval(1.0, np.inf, True),
     UNIT,
@@ -106,8 +106,7 @@ class Instance(NamedTuple):
     @property
     def rounded(self) -> dict[Term, Any]:
         """The constants of many digits, as balls around the numbers that they may have been rounded from."""
-        constants = [t for t in subterms(self.left, self.right) if type(t.op) is Constant]
-        return {t: _blurred(t.op.value) for t in constants if has_many_digits(t.op.value)}
+        return blurred(self.left, self.right, ulps=0.5)
 
 
 def _bring_near(x: Any, y: Any, where: Interval, rng: np.random.Generator) -> None:
@@ -119,7 +118,7 @@ def _bring_near(x: Any, y: Any, where: Interval, rng: np.random.Generator) -> No
     for some, sign in ((slice(1, None, 4), 1), (slice(3, None, 8), -1)):
         part = np.exp2(rng.uniform(-50, -4, y[some].shape))
         near = sign * y[some] * (1 + rng.choice([-1.0, 1.0], part.shape) * part)
-        x[some] = np.where([holds(where, v) for v in near.flat], near.flat, x[some].flat).reshape(near.shape)
+        x[some] = np.where([where.holds(v) for v in near.flat], near.flat, x[some].flat).reshape(near.shape)
 
 
 def _distances(left: Term, *, given: bool = False) -> Iterator[tuple[Term, Term, Term]]:
@@ -146,12 +145,7 @@ def instances(row: Relation, count: int) -> list[Instance]:
     Axes stand for each axis of a matrix, and both; variables are constant along what is reduced in turn, but not all.
     Raises RelationError where the row has no instance at all.
     """
-    names = [label_of(v) for v in row.variables]
-    axes = [n for n in names if n == "axis" or n.endswith("_axis")]
-    sought, read = (
-        {label_of(v) for condition in row.conditions for v in getattr(condition, role, ())}
-        for role in ("finds", "reads")
-    )
+    names, axes, sought, read = roles_of(row)
     plain = [n for n in names if n not in axes and n not in sought]
     make = partial(_in_forms, read=read) if sought else _on_domain
     found: dict[tuple[Term, Term], Instance] = {}
@@ -170,6 +164,16 @@ def instances(row: Relation, count: int) -> list[Instance]:
     if not found and failure is not None:
         raise failure
     return list(found.values())
+
+
+def roles_of(row: Relation) -> tuple[list[str], list[str], set[str], set[str]]:
+    """row → the names of its variables, those that are axes, those that conditions find, and those that they read."""
+    names = [label_of(v) for v in row.variables]
+    sought, read = (
+        {label_of(v) for condition in row.conditions for v in getattr(condition, role, ())}
+        for role in ("finds", "reads")
+    )
+    return names, list(filter(is_axis, names)), sought, read
 
 
 def _layouts(row: Relation, count: int, axes: int) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
@@ -208,7 +212,7 @@ def _on_domain(
     found: list[tuple[tuple[Interval, ...], Instance]] = []
     asked = _asked(row)
     for ranges in product(*[REGIONS if n in asked else (REAL,) for n in shapes]):
-        if any(all(map(_within, ranges, wider)) for wider, _ in found):
+        if any(tuple(map(meet, ranges, wider)) == ranges for wider, _ in found):
             continue
         leaves = {n: leaf(n, shapes[n], r) for n, r in zip(shapes, ranges, strict=True)}
         made = _instance(row, names, {n: Tracer(t) for n, t in leaves.items()}, leaves, axes)
@@ -320,16 +324,3 @@ def _satisfied(conditions: Sequence[Any], state: Any) -> Iterator[Any]:
         return
     for further in conditions[0](state):
         yield from _satisfied(conditions[1:], further)
-
-
-def _within(inner: Interval, outer: Interval) -> bool:
-    low = inner.low > outer.low or (inner.low == outer.low and (inner.open_low or not outer.open_low))
-    high = inner.high < outer.high or (inner.high == outer.high and (inner.open_high or not outer.open_high))
-    return low and high
-
-
-def _blurred(value: Any) -> Any:
-    import flint
-
-    balls = [flint.arb(float(v), float(np.abs(np.spacing(v))) / 2) for v in value.flat]
-    return np.array(balls, dtype=object).reshape(value.shape)
