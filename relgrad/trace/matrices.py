@@ -16,17 +16,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from relgrad.errors import TraceError
-from relgrad.op import Symbolic
-from relgrad.ops.creation import holds_symbolic, stack_nested
+from relgrad.ops.creation import holds_symbolic
 from relgrad.trace.construct import construct
 from relgrad.trace.refusal import refuse
-from relgrad.trace.tracer import wrap
+from relgrad.trace.tracer import gathered
 
 
 def _array(x: Any) -> Any:
-    if isinstance(x, Symbolic):
-        return x
-    return wrap(stack_nested(x)) if holds_symbolic(x) else np.asarray(x)
+    return gathered(x) if holds_symbolic(x) else np.asarray(x)
 
 
 def _refuse(name: str, what: str, cure: str) -> NoReturn:

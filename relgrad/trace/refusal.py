@@ -27,6 +27,7 @@ from relgrad.trace.cures import (
     UNKNOWN,
     VALUES,
     WRITE,
+    of_class,
 )
 from relgrad.trace.decisions import is_deciding, is_given
 from relgrad.trace.nesting import Nesting
@@ -184,27 +185,11 @@ def refuse_pickle() -> NoReturn:
 def refuse_operand(cls: type) -> NoReturn:
     """x + None → TraceError: the refusal of an operand that would lose its meaning as an array of real numbers."""
     name = cls.__name__
-    if issubclass(cls, np.ma.MaskedArray):
-        cause, cure = (
-            "its mask would be lost",
-            "pass the data, and the mask as an array of its own for np.where",
-        )
-    elif issubclass(cls, np.matrix):
-        cause, cure = (
-            "np.matrix means other things by * and **",
-            "pass np.asarray(matrix) and write @ for the product",
-        )
-    elif hasattr(cls, "toarray"):
-        cause, cure = "sparse arrays follow other rules than NumPy", "pass its .toarray()"
-    elif issubclass(cls, complex):
-        cause, cure = (
-            "derivatives are taken over the real numbers",
-            "pass real and imaginary parts as two arrays",
-        )
-    elif cls is type(None):
-        cause, cure = "None is no number", "compare with `x is None`, which does not look into the array"
-    else:
-        cause, cure = f"a {name} is no number", "pass numbers and arrays of numbers"
+    cause, cure = of_class(cls) or (
+        ("sparse arrays follow other rules than NumPy", "pass its .toarray()")
+        if hasattr(cls, "toarray")
+        else (f"a {name} is no number", "pass numbers and arrays of numbers")
+    )
     _refuse(f"a {name} cannot be combined with a traced array", cause=cause, cure=cure)
 
 

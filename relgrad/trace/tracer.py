@@ -299,7 +299,7 @@ def _operand(x: Any) -> Any:
         refuse_operand(type(x))
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
         refuse_operand(type(x))
-    return wrap(stack_nested(x)) if isinstance(x, (list, tuple)) and holds_symbolic(x) else x
+    return gathered(x) if isinstance(x, (list, tuple)) else x
 
 
 def _method(name: str) -> Any:
@@ -453,6 +453,11 @@ def wrap(x: Any) -> Any:
         return type(x)([wrap(y) for y in x])
     make = getattr(x, "_make", None) if isinstance(x, tuple) else None
     return x if make is None else make([wrap(y) for y in x])
+
+
+def gathered(x: Any) -> Any:
+    """[[0, x], [y, 0]] → the traced array of these entries, x → x: nested lists that hold traced arrays, as one."""
+    return x if isinstance(x, Symbolic) or not holds_symbolic(x) else wrap(stack_nested(x))
 
 
 _NAMESPACE = Namespace(wrap)

@@ -17,7 +17,7 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import as_term, constant
 from relgrad.ops.arguments import call, is_symbolic
 from relgrad.ops.casting import cast
-from relgrad.ops.creation import holds_symbolic, stack_nested
+from relgrad.ops.creation import stack_nested
 from relgrad.ops.gather import ARRAY, Scatter
 from relgrad.ops.shaping import reshape
 from relgrad.trace.decisions import decided, is_deciding
@@ -27,7 +27,7 @@ from relgrad.trace.keys import settled
 from relgrad.trace.lens import fitted, positions, scattered
 from relgrad.trace.numbers import SURE, number
 from relgrad.trace.refusal import StoreError, refuse_condition, refuse_function, refuse_write
-from relgrad.trace.tracer import Tracer, wrap
+from relgrad.trace.tracer import Tracer, gathered, wrap
 
 
 def _truth(x: Any) -> np.ndarray:
@@ -49,16 +49,9 @@ def _decided(x: Any) -> np.ndarray:
     return np.asarray(refuse_condition() if value is None else value)
 
 
-def _nonzero(a: Any) -> Any:
-    return np.nonzero(_truth(a))
-
-
-def _flatnonzero(a: Any) -> Any:
-    return np.flatnonzero(_truth(a))
-
-
-def _argwhere(a: Any) -> Any:
-    return np.argwhere(_truth(a))
+def _of_truth(function: Callable[..., Any]) -> Callable[..., Any]:
+    """np.nonzero → (x ↦ np.nonzero(x ≠ 0), decided): a function of where entries are not zero."""
+    return lambda a: function(_truth(a))
 
 
 def _unique(
@@ -144,14 +137,14 @@ def _write_at(x: Handle, places: np.ndarray, values: Any) -> None:
 
 def _cycled(values: Any, at: np.ndarray) -> Any:
     """Return entries of an array that begins anew where it ends."""
-    flat = np.ravel(wrap(stack_nested(values)) if isinstance(values, (list, tuple)) else values)
+    flat = np.ravel(gathered(values))
     return flat[at % flat.size]
 
 
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """x.flat[i] = v: traces `np.put`, indices decided."""
     x = _target("np.put", a)
-    v = wrap(stack_nested(v)) if holds_symbolic(v) else v
+    v = gathered(v)
     places, ind = positions(x.kind.shape).ravel(), _decided(ind)
     _rehearse(np.put, x, ind, v, mode)
     chosen = np.take(places, np.ravel(ind), mode=mode)  # type: ignore[call-overload]
@@ -162,7 +155,7 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
     """x[i, k[i, j]] = v[i, j]: traces `np.put_along_axis`, indices decided."""
     x, indices = _target("np.put_along_axis", arr), _decided(indices)
-    values = wrap(stack_nested(values)) if holds_symbolic(values) else values
+    values = gathered(values)
     _rehearse(np.put_along_axis, x, indices, values, axis)
     _write_at(x, np.take_along_axis(positions(x.kind.shape), indices, axis), values)
 
@@ -428,14 +421,12 @@ def _tolist(self: Tracer) -> Any:
 
 
 def _where(condition: Any, *branches: Any) -> Any:
-    return _nonzero(condition) if not branches else NotImplemented
+    return np.nonzero(_truth(condition)) if not branches else NotImplemented
 
 
 QUERIES.update(
     {
-        np.nonzero: _nonzero,
-        np.flatnonzero: _flatnonzero,
-        np.argwhere: _argwhere,
+        **{f: _of_truth(f) for f in (np.nonzero, np.flatnonzero, np.argwhere)},
         np.unique: _unique,
         np.bincount: _bincount,
         np.linalg.lstsq: _lstsq,
@@ -461,7 +452,7 @@ QUERIES.update(
         "item": _item,
         "tolist": _tolist,
         "__round__": _round,
-        "nonzero": _nonzero,
+        "nonzero": _of_truth(np.nonzero),
         "put": _put,
         "itemset": lambda self, *args: self.__setitem__(args[:-1], args[-1]),
     }
