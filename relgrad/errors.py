@@ -40,10 +40,10 @@ def readable(where: str) -> str:
     return f"{cell[1]}:{line}" if cell else where
 
 
-def warn(warning: RelgradWarning) -> None:
-    """Warn at the innermost line of the user's."""
+def warn(kind: type[RelgradWarning], what: str, **told: Any) -> None:
+    """Warn at the innermost line of the user's, in the words of an error: what, where, cause and cure."""
     frame, depth = user_frame()
-    warnings.warn(warning, stacklevel=depth if frame is not None else 2)
+    warnings.warn(kind(RelgradError(what, **told)), stacklevel=depth if frame is not None else 2)
 
 
 def is_users(filename: str) -> bool:

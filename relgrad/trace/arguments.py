@@ -94,16 +94,20 @@ def argument_paths(fun: Callable[..., Any], structure: Structure) -> list[str]:
     return paths
 
 
+def parameters_of(fun: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """f(x, y=2) → {"x": …, "y": …}: the parameters of a function by name; none of one whose signature is not known."""
+    try:
+        return inspect.signature(fun).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
 def _parameters(fun: Callable[..., Any], count: int) -> list[str]:
     """f(x, *rest), 3 → ["x", "rest[0]", "rest[1]"]: the function's own names of its first `count` positional
     arguments.
     """
-    try:
-        parameters = list(inspect.signature(fun).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
     names: list[str] = []
-    for parameter in parameters:
+    for parameter in parameters_of(fun).values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             names += [f"{parameter.name}[{i}]" for i in range(max(0, count - len(names)))]
         elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):

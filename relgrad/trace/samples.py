@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import TraceError
 from relgrad.op import Symbolic
 from relgrad.ops.creation import holds_symbolic
-from relgrad.trace.construct import construct
 from relgrad.trace.numbers import Number, number
 from relgrad.trace.patches import StandIn
-from relgrad.trace.refusal import refuse
+from relgrad.trace.refusal import refuse_because
 from relgrad.trace.tracer import gathered
 
 
@@ -31,13 +29,10 @@ def _sample(data: Any) -> Any:
         return np.asarray(data, float)
     x: Any = gathered(data)
     if x.dtype != np.float64:
-        refuse(
-            TraceError(
-                f"a function of `statistics` cannot be traced for numbers of the dtype {x.dtype}",
-                where=construct().where,
-                cause="its class depends on values: the mean of 1 and 3 is an integer, that of 1 and 2 a float",
-                cure="write x.astype(float), or call np.mean, np.median, np.var, np.std",
-            )
+        refuse_because(
+            f"a function of `statistics` cannot be traced for numbers of the dtype {x.dtype}",
+            cause="its class depends on values: the mean of 1 and 3 is an integer, that of 1 and 2 a float",
+            cure="write x.astype(float), or call np.mean, np.median, np.var, np.std",
         )
     return x
 

@@ -37,6 +37,7 @@ from relgrad.trace.refusal import (
     function_name,
     refuse,
     refuse_attribute,
+    refuse_because,
     refuse_operand,
     refuse_output,
     refuse_write,
@@ -383,12 +384,10 @@ def _computed_into(function: Any, compute: Callable[..., Any], kwargs: dict[str,
         refuse_output(function_name(function))
     result = compute(**{k: v for k, v in kwargs.items() if k != "out"})
     if result.dtype != out.dtype or result.shape != out.shape:
-        refuse(
-            TraceError(
-                f"{function_name(function)} cannot be traced with this out=",
-                cause=f"the result is {result.dtype} of shape {result.shape}, the array is {out.dtype} of {out.shape}",
-                cure="write y[...] = the result, which converts it",
-            )
+        refuse_because(
+            f"{function_name(function)} cannot be traced with this out=",
+            cause=f"the result is {result.dtype} of shape {result.shape}, the array is {out.dtype} of {out.shape}",
+            cure="write y[...] = the result, which converts it",
         )
     out.write(as_term(result))
     return out
