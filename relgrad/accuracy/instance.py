@@ -7,7 +7,7 @@ with which the conditions hold are the domain, in which inputs are sampled.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -73,10 +73,8 @@ class Instance(NamedTuple):
         first, *others = self.leaves.values()
         for t in others:
             _bring_near(values[t], values[first], t.op.range, rng)
-        for x, y, d in _distances(self.left):
-            values[x] = np.add(*interpret([y, d], values, typed=False))
-        for x, y, d in _distances(self.left, given=True):
-            values[d] = np.subtract(*interpret([x, y], values, typed=False))
+        for found, join, *two in _following(self.left):
+            values[found] = join(*interpret(two, values, typed=False))
         return values
 
     def exact(self, values: Mapping[Term, Any], bits: int = EXACT) -> dict[Term, Any]:
@@ -87,21 +85,16 @@ class Instance(NamedTuple):
         import flint
 
         known = {t: as_balls(x) for t, x in values.items()}
-        for x, y, d in _distances(self.left):
-            far, near = evaluate([y, d], known, bits)
+        for found, join, *two in _following(self.left):
+            first, second = evaluate(two, known, bits)
             with flint.ctx.workprec(bits):
-                known[x] = np.asarray(far + near, dtype=object)
-        for x, y, d in _distances(self.left, given=True):
-            high, low = evaluate([x, y], known, bits)
-            with flint.ctx.workprec(bits):
-                known[d] = np.asarray(high - low, dtype=object)
+                known[found] = np.asarray(join(first, second), dtype=object)
         return known
 
     @property
     def free(self) -> list[Term]:
         """The leaves that do not follow from others."""
-        follow = {x for x, _, _ in _distances(self.left)} | {d for *_, d in _distances(self.left, given=True)}
-        return [t for t in self.leaves.values() if t not in follow]
+        return [t for t in self.leaves.values() if t not in {found for found, *_ in _following(self.left)}]
 
     @property
     def rounded(self) -> dict[Term, Any]:
@@ -121,18 +114,20 @@ def _bring_near(x: Any, y: Any, where: Interval, rng: np.random.Generator) -> No
         x[some] = np.where([where.holds(v) for v in near.flat], near.flat, x[some].flat).reshape(near.shape)
 
 
-def _distances(left: Term, *, given: bool = False) -> Iterator[tuple[Term, Term, Term]]:
-    """op(x, y, d) → (x, y, d) with d = x − y: operands that ops take together with a distance, x a leaf that follows.
+def _following(left: Term) -> list[tuple[Term, Callable[..., Any], Term, Term]]:
+    """op(x, y, d) → (x, +, y, d), or (d, −, x, y) where x is restricted: leaves that follow from two other operands.
 
-    With `given` it is x − y that follows: where x is restricted, it cannot.
+    The ops that take them say that d = x − y.
     """
+    found = []
     for node in subterms(left):
         if node.op.distance is not None:
             x, y, d = (node.rands[i] for i in node.op.distance)
-            found, others = (d, (x, y)) if given else (x, (y, d))
-            free = isinstance(found.op, Restricted) and found.op.range == REAL
-            if free and found not in reachable(*others) and given == _is_restricted(x):
-                yield x, y, d
+            leaf, *how = (d, np.subtract, x, y) if _is_restricted(x) else (x, np.add, y, d)
+            free = isinstance(leaf.op, Restricted) and leaf.op.range == REAL
+            if free and leaf not in reachable(*how[1:]):
+                found.append((leaf, *how))
+    return sorted(found, key=lambda follows: follows[1] is np.subtract)
 
 
 def _is_restricted(x: Term) -> bool:
@@ -285,7 +280,9 @@ def _instance(
         # What broadcasting copied is summed, as the system does for rules.
         sides = [sides[0], fit_cotangent(strong(sides[1]), sides[0])]
     fits = all(
-        x.type.shape == broadcast_shapes(y.type.shape, d.type.shape) for x, y, d in _distances(sides[0])
+        x.type.shape == broadcast_shapes(y.type.shape, d.type.shape)
+        for x, join, y, d in _following(sides[0])
+        if join is np.add
     )
     return Instance(sides[0], sides[1], leaves, axes) if fits else None
 
