@@ -23,6 +23,7 @@ from relgrad.bounds import meet
 from relgrad.errors import RelgradError
 from relgrad.gradient import fit_cotangent, is_implicit
 from relgrad.interpret import interpret
+from relgrad.logic.rewrite import satisfying
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term
 from relgrad.op import Constant, as_term, strong
 from relgrad.ops.arguments import as_balls
@@ -269,7 +270,7 @@ def _instance(
     else:
         left, right, *conditions = row.function(*[arguments[n] for n in names])
         known = {}
-    state = next(_satisfied(conditions, known), None)
+    state = next(satisfying(conditions, known), None)
     if state is None:
         return None
     sides = [reify_term(side if is_variable(side) else as_term(side), state) for side in (left, right)]
@@ -312,12 +313,3 @@ def written_out(terms: Sequence[Term]) -> Sequence[Term]:
     if not any(map(is_implicit, reachable(*terms))):
         return terms
     return schedule(terms, Library([]), NAIVE).after
-
-
-def _satisfied(conditions: Sequence[Any], state: Any) -> Iterator[Any]:
-    """[c, d], s → the states in which c, and then d, hold; s → s for no conditions."""
-    if not conditions:
-        yield state
-        return
-    for further in conditions[0](state):
-        yield from _satisfied(conditions[1:], further)
