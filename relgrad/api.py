@@ -84,7 +84,7 @@ def grad(fun: Function, argnums: Argnums = 0, **how: Unpack[How]) -> Transformed
 def value_and_grad(fun: Function, argnums: Argnums = 0, **how: Unpack[How]) -> Transformed:
     """Return the function that computes (fun(*args), ∂fun/∂args[argnums]) together."""
     settings, body = _settings(fun, how)
-    rule = _rule(_value_and_gradient, fun, body, argnums)
+    rule = _rule(value_and_gradient, fun, body, argnums)
     return Transformed(fun, rule, "value_and_grad", settings, _options(argnums))
 
 
@@ -123,7 +123,7 @@ def pushforward(fun: Function, **how: Unpack[How]) -> Transformed:
 def jacobian(fun: Function, argnums: Argnums = 0, **how: Unpack[How]) -> Transformed:
     """Return the function that computes ∂fun/∂args[argnums] of shape fun's shape + the argument's shape."""
     settings, body = _settings(fun, how)
-    return Transformed(fun, _rule(_jacobian, fun, body, argnums), "jacobian", settings, _options(argnums))
+    return Transformed(fun, _rule(jacobian_of, fun, body, argnums), "jacobian", settings, _options(argnums))
 
 
 def hessian(fun: Function, argnums: Argnums = 0, **how: Unpack[How]) -> Transformed:
@@ -134,25 +134,21 @@ def hessian(fun: Function, argnums: Argnums = 0, **how: Unpack[How]) -> Transfor
            [ 0., 12.]])
     """
     settings, _ = _settings(fun, how)
-    rule = _rule(_jacobian, fun, grad(fun, argnums, **how), argnums)
+    rule = _rule(jacobian_of, fun, grad(fun, argnums, **how), argnums)
     return Transformed(fun, rule, "hessian", settings, _options(argnums))
 
 
 def _rule(rule: Function, fun: Function, *options: Any) -> Function:
     """Return a rule with its options given, under the name and signature of the function that it differentiates."""
-    return update_wrapper(partial(rule, *options), fun, updated=())
+    return update_wrapper(partial(_applied, rule, *options), fun, updated=())
 
 
-def _gradient(body: Function, argnums: Argnums, /, *args: Any, **kwargs: Any) -> Any:
-    return value_and_gradient(body, argnums, args, kwargs)[1]
+def _applied(rule: Function, body: Function, argnums: Argnums, /, *args: Any, **kwargs: Any) -> Any:
+    return rule(body, argnums, args, kwargs)
 
 
-def _value_and_gradient(body: Function, argnums: Argnums, /, *args: Any, **kwargs: Any) -> Any:
-    return value_and_gradient(body, argnums, args, kwargs)
-
-
-def _jacobian(body: Function, argnums: Argnums, /, *args: Any, **kwargs: Any) -> Any:
-    return jacobian_of(body, argnums, args, kwargs)
+def _gradient(*call: Any) -> Any:
+    return value_and_gradient(*call)[1]
 
 
 def symbol(

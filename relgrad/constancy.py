@@ -33,7 +33,7 @@ from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import maximum, minimum, where
 from relgrad.ops.structure import RESHAPES, BroadcastTo, Squeeze, broadcast_like
 from relgrad.support import LARGEST
-from relgrad.term import Term, kept
+from relgrad.term import Term, kept, reachable
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
@@ -83,13 +83,8 @@ def loses_extreme(t: Term, new: Term) -> bool:
 
 def _tells_extreme(mask: Term) -> bool:
     """(x == max(x)) & c → True: whether a mask asks which entry is an extreme."""
-    stack = [mask]
-    while stack:
-        t = stack.pop()
-        if t.op is equal and any(type(x.op) in (Max, Min) for x in t.rands):
-            return True
-        stack += [x for x in t.rands if x.type.dtype.kind == "b"]
-    return False
+    parts = reachable(mask, below=lambda t: [x for x in t.rands if x.type.dtype.kind == "b"])
+    return any(t.op is equal and any(type(x.op) in (Max, Min) for x in t.rands) for t in parts)
 
 
 def without_infinite(v: Term, g: Term, flow: Term) -> Term:

@@ -19,11 +19,12 @@ _SKIP = (
     ],
     contextlib.__file__,  # what is decorated with a context
 )
+_SCIPY = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "scipy", "")
 
 
 def user_line() -> str:
-    """Return `file:line` of the innermost frame that belongs to neither relgrad, nor what it generates, nor NumPy."""
-    frame, _ = _user_frame()
+    """Return `file:line` of the innermost frame of the user's: not of relgrad, what it generates, NumPy or SciPy."""
+    frame, _ = user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
 
 
@@ -39,10 +40,10 @@ def readable(where: str) -> str:
     return f"{cell[1]}:{line}" if cell else where
 
 
-def warn(warning: RelgradWarning) -> None:
-    """Warn at the innermost line of the user's."""
-    frame, depth = _user_frame()
-    warnings.warn(warning, stacklevel=depth if frame is not None else 2)
+def warn(kind: type[RelgradWarning], what: str, **told: Any) -> None:
+    """Warn at the innermost line of the user's, in the words of an error: what, where, cause and cure."""
+    frame, depth = user_frame()
+    warnings.warn(kind(RelgradError(what, **told)), stacklevel=depth if frame is not None else 2)
 
 
 def is_users(filename: str) -> bool:
@@ -50,15 +51,15 @@ def is_users(filename: str) -> bool:
     return not filename.startswith((*_SKIP, "<relgrad "))
 
 
-def _user_frame() -> tuple[FrameType | None, int]:
+def user_frame() -> tuple[FrameType | None, int]:
     """relgrad ← relgrad ← user's line → that frame, 2:
     the innermost frame of the user's, and its `stacklevel` for the caller.
     """
     frame, depth = sys._getframe(2), 2
     while frame is not None:
         name = frame.f_code.co_filename
-        # What dataclasses generate has no file either.
-        generated = name.startswith("<__array_function__") or (name, frame.f_code.co_name) == (
+        # What dataclasses generate has no file either; what SciPy calls is called for the user's sake.
+        generated = name.startswith(("<__array_function__", _SCIPY)) or (name, frame.f_code.co_name) == (
             "<string>",
             "__init__",
         )

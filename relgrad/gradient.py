@@ -27,7 +27,7 @@ from relgrad.ops.conventional import Ruled
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import broadcast_like, broadcast_to, squeeze
 from relgrad.support import vanishes
-from relgrad.term import Term, is_term, reachable, substitute, subterms, term
+from relgrad.term import Term, is_term, nearest_where, reachable, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, NullType, Shape, TupleType, Type
 
@@ -355,7 +355,7 @@ def grounded(roots: Sequence[Term]) -> list[Term]:
     ∂f(a)/∂a at a = x ⟶ ∂f(x)/∂x, so that f(x) is one term, inside a gradient and beside it. A variable stays where its
     input occurs in what is differentiated in other ways too, or has two of them: there it tells them apart.
     """
-    outer = _outermost(roots)
+    outer = nearest_where(roots, is_implicit)
     if not outer:
         return list(roots)
     anchors: dict[Term, Any] = {}
@@ -371,24 +371,6 @@ def grounded(roots: Sequence[Term]) -> list[Term]:
         if standing
         else list(roots)
     )
-
-
-def _outermost(roots: Sequence[Term]) -> list[Term]:
-    """∂(∂f/∂x)/∂y + ∂g/∂x → the first and the last: the implicit derivatives below the roots that stand in no other
-    one.
-    """
-    found: dict[Term, None] = {}
-    seen, stack = set(roots), list(roots)
-    while stack:
-        node = stack.pop()
-        if is_implicit(node):
-            found[node] = None
-            continue
-        for rand in node.rands:
-            if rand not in seen:
-                seen.add(rand)
-                stack.append(rand)
-    return list(found)
 
 
 def _reached(roots: Sequence[Term], border: Container[Term]) -> set[Term]:

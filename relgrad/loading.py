@@ -96,7 +96,7 @@ def subject(place: str, expressions: Sequence[str] = ()) -> tuple[Callable[..., 
     return names[name], [*arguments, *[1.0] * (count_of(names[name]) - len(arguments))]
 
 
-def evaluated(text: str, names: Mapping[str, Any], place: str) -> Any:
+def evaluated(text: str, names: Mapping[str, Any], place: str, role: str = "the argument ") -> Any:
     """np.ones(2) → [1, 1]: the value of an expression of NumPy, `floats` and a file's names.
 
     Raises RelgradError where it has none.
@@ -106,7 +106,7 @@ def evaluated(text: str, names: Mapping[str, Any], place: str) -> Any:
         return eval(text, scope)
     except Exception as error:
         raise RelgradError(
-            f"the argument {text} cannot be evaluated: {error}",
+            f"{role}{text} cannot be evaluated: {error}",
             where=place,
             cause=nearest(error.name, list(scope)) if isinstance(error, NameError) and error.name else "",
             cure='write a Python expression, such as "np.ones(3)"',

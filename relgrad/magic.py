@@ -13,9 +13,9 @@ import numpy as np
 from relgrad.errors import RelgradError, is_users
 from relgrad.examine import floats, lint
 from relgrad.findings import Findings
-from relgrad.loading import count_of, nearest, of_users
+from relgrad.loading import count_of, evaluated, of_users
 
-FILE = "<%relgrad>"
+FILE, LINE = "<%relgrad>", "the line of the magic"
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -60,7 +60,7 @@ def _unreadable(line: str, cause: str) -> RelgradError:
     """(line, cause) → RelgradError: that the magic cannot read a line, with the cure."""
     return RelgradError(
         f"%relgrad cannot read {line.strip()!r}",
-        where="the line of the magic",
+        where=LINE,
         cause=cause,
         cure="write %relgrad loss(np.ones(3)), or an expression such as np.log(1 + np.exp(x))",
     )
@@ -100,25 +100,22 @@ def subject_of(text: str, names: Mapping[str, Any]) -> tuple[Any, list[Any]]:
     A call, a function, or an expression of names. Raises RelgradError for a name that there is not, and for what cannot
     be evaluated.
     """
-    scope = {"np": np, "floats": floats, **names}
+    value = lambda text: evaluated(text, names, LINE, "")
     node = ast.parse(text, mode="eval").body
     called = node.func if isinstance(node, ast.Call) else node
-    function = (
-        _evaluated(ast.unparse(called), scope) if isinstance(called, (ast.Name, ast.Attribute)) else None
-    )
+    function = value(ast.unparse(called)) if isinstance(called, (ast.Name, ast.Attribute)) else None
     if isinstance(node, ast.Call) and _is_users(function):
         if node.keywords:
             raise _unreadable(text, "arguments are given by position")
-        return function, [_evaluated(ast.unparse(x), scope) for x in node.args]
+        return function, [value(ast.unparse(x)) for x in node.args]
     if not isinstance(node, ast.Call) and callable(function):
         return function, [1.0] * count_of(function)
     used = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
-    numbers = {
-        n: v for n in used if isinstance(v := _evaluated(n, scope), (int, float, np.ndarray, np.generic))
-    }
+    numbers = {n: v for n in used if isinstance(v := value(n), (int, float, np.ndarray, np.generic))}
     source = f"lambda {', '.join(numbers)}: {text}"
     linecache.cache[FILE] = (len(source), None, [text], FILE)
-    return eval(compile(source, FILE, "eval"), dict(scope)), [*map(_floating, numbers.values())]
+    scope = {"np": np, "floats": floats, **names}
+    return eval(compile(source, FILE, "eval"), scope), [*map(_floating, numbers.values())]
 
 
 def _is_users(x: Any) -> bool:
@@ -128,16 +125,3 @@ def _is_users(x: Any) -> bool:
 
 def _floating(x: Any) -> Any:
     return float(x) if isinstance(x, int) and not isinstance(x, bool) else x
-
-
-def _evaluated(text: str, scope: Mapping[str, Any]) -> Any:
-    """(x + 1, {"x": 2}) → 3; raises RelgradError, with the nearest name, where it has no value."""
-    try:
-        return eval(text, dict(scope))
-    except Exception as error:
-        named = isinstance(error, NameError) and error.name
-        raise RelgradError(
-            f"{text} cannot be evaluated: {error}",
-            where="the line of the magic",
-            cause=nearest(named, list(scope)) if named else "",
-        ) from error

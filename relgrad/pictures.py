@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -28,6 +27,7 @@ from relgrad.relation import Library
 from relgrad.schedule import strategy as strategy_of
 from relgrad.step import Derivation
 from relgrad.term import is_term, subterms
+from relgrad.trace.arguments import parameters_of
 from relgrad.transformed import Transformed
 from relgrad.types import ArrayType
 
@@ -226,10 +226,7 @@ def _argument(fun: Callable[..., Any], along: int | str, count: int) -> tuple[in
     """(f(x, y), "y") → 1, "y": the position and the name of an argument; raises RelgradError where there is none
     such.
     """
-    try:
-        names = list(inspect.signature(fun).parameters)
-    except (TypeError, ValueError):
-        names = []
+    names = list(parameters_of(fun))
     names += [f"argument {i}" for i in range(len(names), count)]
     index = names.index(along) if along in names else along
     if not isinstance(index, int) or not -count <= index < count:

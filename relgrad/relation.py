@@ -211,14 +211,17 @@ def _authored(function: Callable[..., Any], name: str, source: str) -> Relation:
     return replace(relation(function, source=source), name=name)
 
 
+def is_axis(name: str) -> bool:
+    """x → False, axis, first_axis → True: whether a parameter of a row stands for axes."""
+    return name == "axis" or name.endswith("_axis")
+
+
 def _sides(function: Callable[..., Any], variables: Sequence[Any]) -> tuple[Any, Any, Sequence[Goal]]:
     """f(a) → sin(−a), −sin(a), []: the sides and conditions that a function returns; raises RelationError for what is
     none.
     """
     names = list(inspect.signature(function).parameters)
-    arguments = [
-        v if n == "axis" or n.endswith("_axis") else Tracer(v) for n, v in zip(names, variables, strict=True)
-    ]
+    arguments = [v if is_axis(n) else Tracer(v) for n, v in zip(names, variables, strict=True)]
     result = function(*arguments)
     name = getattr(function, "__name__", "a relation")
     if not isinstance(result, tuple) or len(result) < 2:

@@ -28,6 +28,7 @@ __all__ = [
     "intern_table_size",
     "is_term",
     "kept",
+    "nearest_where",
     "operands_first",
     "rands_of",
     "reachable",
@@ -316,14 +317,28 @@ def kept(
 
 def reachable(*roots: Any, below: Callable[[Term], Iterable[Any]] = rands_of) -> set[Term]:
     """sin(x) + x → {x, sin(x), sin(x) + x}: the distinct terms below the roots, for questions that need no order."""
-    seen = {root for root in roots if type(root) is Term}
-    stack = list(seen)
+    stack = [root for root in roots if type(root) is Term]
+    seen = set(stack)
     while stack:
         for rand in below(stack.pop()):
             if type(rand) is Term and rand not in seen:
                 seen.add(rand)
                 stack.append(rand)
     return seen
+
+
+def nearest_where(roots: Iterable[Term], holds: Callable[[Term], bool]) -> list[Term]:
+    """[sin(x²) + x²], is a power → [x²]: the terms with a property that are met first on a way down from the roots."""
+    found: dict[Term, None] = {}
+
+    def below(t: Term) -> tuple[Any, ...]:
+        if not holds(t):
+            return t.rands
+        found[t] = None
+        return ()
+
+    reachable(*roots, below=below)
+    return list(found)
 
 
 def rebuild(roots: Iterable[Any], change: Callable[[Term, tuple[Any, ...]], Any]) -> list[Any]:

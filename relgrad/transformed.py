@@ -27,7 +27,7 @@ from relgrad.definedness import Domains, tests, undefined, undefined_where_teste
 from relgrad.differentiate import as_decided
 from relgrad.display.derivation import Explanation
 from relgrad.display.text import show
-from relgrad.errors import FailedRelation, ManyBranches, RelgradError, TraceError, warn
+from relgrad.errors import FailedRelation, ManyBranches, TraceError, warn
 from relgrad.gradient import free_anchors, grounded
 from relgrad.importable import imported, is_importable
 from relgrad.looks import Shown
@@ -247,7 +247,7 @@ class Transformed(Shown):
             )
         )
         for failure in program.derivation.failures:
-            warn(FailedRelation(self._failed(failure)))
+            self._tell(failure)
         return program._replace(compiled=decide(program.compiled, traced))
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
@@ -336,29 +336,24 @@ class Transformed(Shown):
             return
         at = variants.parting(path)
         warn(
-            ManyBranches(
-                str(
-                    RelgradError(
-                        f"{self._name} has been made {variants.branches} times for arguments of one signature",
-                        where=traced.decisions[at].where if at < len(path) else definition(self._rule),
-                        cause="the function decides there by the values of its arguments, and each way to decide is"
-                        " a program of its own",
-                        cure="choose between arrays with np.where or relgrad.cond, which serve all calls",
-                    )
-                )
-            )
+            ManyBranches,
+            f"{self._name} has been made {variants.branches} times for arguments of one signature",
+            where=traced.decisions[at].where if at < len(path) else definition(self._rule),
+            cause="the function decides there by the values of its arguments, and each way to decide is"
+            " a program of its own",
+            cure="choose between arrays with np.where or relgrad.cond, which serve all calls",
         )
 
-    def _failed(self, failure: Failure) -> str:
-        """(row, place, error) → "row raised … / where: … / cure: …": in words that a move raised."""
+    def _tell(self, failure: Failure) -> None:
+        """(row, place, error) → FailedRelation, "row raised … / where: … / cure: …": warns that a move raised."""
         row = {row.name: row.place for row in self.settings.library}.get(failure.name)
-        error = RelgradError(
+        warn(
+            FailedRelation,
             f"{failure.name} raised {type(failure.error).__name__}: {failure.error}",
             where=row or definition(self._rule),
             cause=f"it was tried at {show(failure.place, width=80, limit=12)}, in {self._name}",
             cure="the place is left as it is; mend the relation, or leave it out: library.without(name)",
         )
-        return str(error)
 
     def __repr__(self) -> str:
         return f"<relgrad {self._name}>"

@@ -7,7 +7,7 @@ gradients of what all rows make of them together are those of what was written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,14 @@ import pytest
 
 import relgrad as rg
 from relgrad.accuracy.agree import agree
-from relgrad.accuracy.programs import around_row, beside_row
+from relgrad.accuracy.grammar import Grammar
+from relgrad.accuracy.programs import Program, around_row, extended, left_side
 from relgrad.accuracy.sample import moderate
 from relgrad.accuracy.subjects import MISFITS
 from relgrad.differentiate import pull_along
 from relgrad.errors import OpError
 from relgrad.interpret import interpret
-from relgrad.op import as_term
+from relgrad.op import as_term, is_float
 from relgrad.schedule import schedule
 from relgrad.schedule.strategy import DEFAULT, EAGER, NAIVE
 from relgrad.term import Term, substitute, subterms
@@ -32,6 +33,52 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 PROGRAMS, LARGEST = 4, 150
 AT_ZERO = {"angle_of_vectors"}
 """Rows that continue a function to vectors without a direction."""
+
+
+CHANGES: tuple[Callable[[Grammar, Any, Any], Any], ...] = (
+    lambda g, x, y: -x,
+    lambda g, x, y: -x,
+    lambda g, x, y: 2 * x,
+    lambda g, x, y: x / 3,
+    lambda g, x, y: x + 1,
+    lambda g, x, y: 1 - x,
+    lambda g, x, y: 1 / x,
+    lambda g, x, y: x * x,
+    lambda g, x, y: abs(x),
+    lambda g, x, y: np.sqrt(abs(x)),
+    lambda g, x, y: y,
+    lambda g, x, y: x + y,
+    lambda g, x, y: x * y,
+    lambda g, x, y: x[..., :1],
+    lambda g, x, y: x[0],
+    lambda g, x, y: g.reduced(x),
+    lambda g, x, y: g.stretched(x),
+)
+"""What stands in one place of a program for x, y being something else in it."""
+
+
+def beside_row(row: rg.Relation, rng: np.random.Generator) -> Program:
+    """√(x + y²) − y → y − √(s − y²), …: a random program that differs from a left side in a place or two:
+    no instance of it.
+
+    Whatever takes one for the other loses a sign. Raises as `around_row` does.
+    """
+    grammar, left = left_side(row, rng)
+    t = as_term(left)
+    for _ in range(grammar.one_of((1, 1, 2))):
+        t = changed(t, grammar, [u for u in subterms(t) if is_float(u)])
+    return Program(as_term(extended(row, Tracer(t), grammar)), grammar.leaves)
+
+
+def changed(t: Term, grammar: Grammar, others: Sequence[Term]) -> Term:
+    """x − y → y − x, x − √y, …: a term with one occurrence of a subterm changed, or with operands exchanged."""
+    inside = [i for i, u in enumerate(t.rands) if is_float(u)]
+    if not inside or grammar.chance(0.3):
+        return as_term(grammar.one_of(CHANGES)(grammar, Tracer(t), Tracer(grammar.one_of(others))))
+    if len(t.rands) == 2 and grammar.chance(0.15):
+        return t.op.make_node(*t.rands[::-1])
+    i = grammar.one_of(inside)
+    return t.op.make_node(*t.rands[:i], changed(t.rands[i], grammar, others), *t.rands[i + 1 :])
 
 
 def gradient(root: Term, leaves: Sequence[Term]) -> list[Term]:

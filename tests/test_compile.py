@@ -664,13 +664,6 @@ def test_an_input_of_another_trace_is_an_error() -> None:
         write_source("f", [], {}, [stray])
 
 
-def test_converted_arguments() -> None:
-    x = term(Input("x", array_type("float32", (2,))))
-    source = write_source("f", ["x"], {x: "x"}, [x], convert=[x])
-    result = compile_source(source)([1, 2])
-    assert bits(result) == bits(np.array([1, 2], dtype="float32"))
-
-
 def count_ops(roots: list[Term]) -> int:
     return sum(bool(node.rands) for node in subterms(*roots))
 

@@ -63,10 +63,13 @@ def _is_nan(t: Term, values: Mapping[Term, Any], place: tuple[int, ...]) -> bool
     return bool(np.isnan(np.asarray(found)[place]))
 
 
-def blurred(*roots: Term) -> dict[Term, Any]:
-    """Return the constants of many digits in terms, as balls around what they may have been rounded from."""
+def blurred(*roots: Term, ulps: float = 2) -> dict[Term, Any]:
+    """0.1·x → {0.1: 0.1 ± 2 ulp}: constants of many digits as balls around what they may have been rounded from.
+
+    A constant of a program may have been rounded, and what is made of it again.
+    """
     constants = [t for t in subterms(*roots) if type(t.op) is Constant]
-    return {t: _ball(t.op.value) for t in constants if has_many_digits(t.op.value)}
+    return {t: _balls(t.op.value, ulps) for t in constants if has_many_digits(t.op.value)}
 
 
 def has_many_digits(value: Any) -> bool:
@@ -80,9 +83,8 @@ def has_many_digits(value: Any) -> bool:
     return any((n // (n & -n)).bit_length() > 26 for n in numerators if n)
 
 
-def _ball(value: Any) -> Any:
-    """0.1 → 0.1 ± 2 ulp: a constant of a subject may have been rounded, and what is made of it again."""
+def _balls(value: Any, ulps: float) -> Any:
     import flint
 
-    balls = [flint.arb(float(v), 2 * float(np.abs(np.spacing(v)))) for v in value.flat]
+    balls = [flint.arb(float(v), ulps * float(np.abs(np.spacing(v)))) for v in value.flat]
     return np.array(balls, dtype=object).reshape(value.shape)

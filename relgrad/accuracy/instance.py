@@ -7,25 +7,27 @@ with which the conditions hold are the domain, in which inputs are sampled.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.accuracy.agree import has_many_digits
+from relgrad.accuracy.agree import blurred
 from relgrad.accuracy.forms import forms
 from relgrad.accuracy.restricted import Restricted, leaf
-from relgrad.accuracy.sample import holds, practical
+from relgrad.accuracy.sample import practical
 from relgrad.balls.graph import evaluate
+from relgrad.bounds import meet
 from relgrad.errors import RelgradError
 from relgrad.gradient import fit_cotangent, is_implicit
 from relgrad.interpret import interpret
+from relgrad.logic.rewrite import satisfying
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term
 from relgrad.op import Constant, as_term, strong
 from relgrad.ops.arguments import as_balls
-from relgrad.relation import Library, Relation
+from relgrad.relation import Library, Relation, is_axis
 from relgrad.schedule import NAIVE, schedule
 from relgrad.term import Term, reachable, subterms
 from relgrad.trace.tracer import Tracer
@@ -38,13 +40,12 @@ from relgrad.types import (
     broadcast_shapes,
 )
 
-NEGATIVE = Interval(-np.inf, 0.0, open_high=True)
 REGIONS = (
     REAL,
     NONNEGATIVE,
     -NONNEGATIVE,
     POSITIVE,
-    NEGATIVE,
+    -POSITIVE,
     Interval(-1.0, 1.0, True, True),
     Interval(1.0, np.inf, True),
     UNIT,
@@ -73,10 +74,8 @@ class Instance(NamedTuple):
         first, *others = self.leaves.values()
         for t in others:
             _bring_near(values[t], values[first], t.op.range, rng)
-        for x, y, d in _distances(self.left):
-            values[x] = np.add(*interpret([y, d], values, typed=False))
-        for x, y, d in _distances(self.left, given=True):
-            values[d] = np.subtract(*interpret([x, y], values, typed=False))
+        for found, join, *two in _following(self.left):
+            values[found] = join(*interpret(two, values, typed=False))
         return values
 
     def exact(self, values: Mapping[Term, Any], bits: int = EXACT) -> dict[Term, Any]:
@@ -87,27 +86,21 @@ class Instance(NamedTuple):
         import flint
 
         known = {t: as_balls(x) for t, x in values.items()}
-        for x, y, d in _distances(self.left):
-            far, near = evaluate([y, d], known, bits)
+        for found, join, *two in _following(self.left):
+            first, second = evaluate(two, known, bits)
             with flint.ctx.workprec(bits):
-                known[x] = np.asarray(far + near, dtype=object)
-        for x, y, d in _distances(self.left, given=True):
-            high, low = evaluate([x, y], known, bits)
-            with flint.ctx.workprec(bits):
-                known[d] = np.asarray(high - low, dtype=object)
+                known[found] = np.asarray(join(first, second), dtype=object)
         return known
 
     @property
     def free(self) -> list[Term]:
         """The leaves that do not follow from others."""
-        follow = {x for x, _, _ in _distances(self.left)} | {d for *_, d in _distances(self.left, given=True)}
-        return [t for t in self.leaves.values() if t not in follow]
+        return [t for t in self.leaves.values() if t not in {found for found, *_ in _following(self.left)}]
 
     @property
     def rounded(self) -> dict[Term, Any]:
         """The constants of many digits, as balls around the numbers that they may have been rounded from."""
-        constants = [t for t in subterms(self.left, self.right) if type(t.op) is Constant]
-        return {t: _blurred(t.op.value) for t in constants if has_many_digits(t.op.value)}
+        return blurred(self.left, self.right, ulps=0.5)
 
 
 def _bring_near(x: Any, y: Any, where: Interval, rng: np.random.Generator) -> None:
@@ -119,21 +112,23 @@ def _bring_near(x: Any, y: Any, where: Interval, rng: np.random.Generator) -> No
     for some, sign in ((slice(1, None, 4), 1), (slice(3, None, 8), -1)):
         part = np.exp2(rng.uniform(-50, -4, y[some].shape))
         near = sign * y[some] * (1 + rng.choice([-1.0, 1.0], part.shape) * part)
-        x[some] = np.where([holds(where, v) for v in near.flat], near.flat, x[some].flat).reshape(near.shape)
+        x[some] = np.where([where.holds(v) for v in near.flat], near.flat, x[some].flat).reshape(near.shape)
 
 
-def _distances(left: Term, *, given: bool = False) -> Iterator[tuple[Term, Term, Term]]:
-    """op(x, y, d) → (x, y, d) with d = x − y: operands that ops take together with a distance, x a leaf that follows.
+def _following(left: Term) -> list[tuple[Term, Callable[..., Any], Term, Term]]:
+    """op(x, y, d) → (x, +, y, d), or (d, −, x, y) where x is restricted: leaves that follow from two other operands.
 
-    With `given` it is x − y that follows: where x is restricted, it cannot.
+    The ops that take them say that d = x − y.
     """
+    found = []
     for node in subterms(left):
         if node.op.distance is not None:
             x, y, d = (node.rands[i] for i in node.op.distance)
-            found, others = (d, (x, y)) if given else (x, (y, d))
-            free = isinstance(found.op, Restricted) and found.op.range == REAL
-            if free and found not in reachable(*others) and given == _is_restricted(x):
-                yield x, y, d
+            leaf, *how = (d, np.subtract, x, y) if _is_restricted(x) else (x, np.add, y, d)
+            free = isinstance(leaf.op, Restricted) and leaf.op.range == REAL
+            if free and leaf not in reachable(*how[1:]):
+                found.append((leaf, *how))
+    return sorted(found, key=lambda follows: follows[1] is np.subtract)
 
 
 def _is_restricted(x: Term) -> bool:
@@ -146,12 +141,7 @@ def instances(row: Relation, count: int) -> list[Instance]:
     Axes stand for each axis of a matrix, and both; variables are constant along what is reduced in turn, but not all.
     Raises RelationError where the row has no instance at all.
     """
-    names = [label_of(v) for v in row.variables]
-    axes = [n for n in names if n == "axis" or n.endswith("_axis")]
-    sought, read = (
-        {label_of(v) for condition in row.conditions for v in getattr(condition, role, ())}
-        for role in ("finds", "reads")
-    )
+    names, axes, sought, read = roles_of(row)
     plain = [n for n in names if n not in axes and n not in sought]
     make = partial(_in_forms, read=read) if sought else _on_domain
     found: dict[tuple[Term, Term], Instance] = {}
@@ -170,6 +160,16 @@ def instances(row: Relation, count: int) -> list[Instance]:
     if not found and failure is not None:
         raise failure
     return list(found.values())
+
+
+def roles_of(row: Relation) -> tuple[list[str], list[str], set[str], set[str]]:
+    """row → the names of its variables, those that are axes, those that conditions find, and those that they read."""
+    names = [label_of(v) for v in row.variables]
+    sought, read = (
+        {label_of(v) for condition in row.conditions for v in getattr(condition, role, ())}
+        for role in ("finds", "reads")
+    )
+    return names, list(filter(is_axis, names)), sought, read
 
 
 def _layouts(row: Relation, count: int, axes: int) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
@@ -208,7 +208,7 @@ def _on_domain(
     found: list[tuple[tuple[Interval, ...], Instance]] = []
     asked = _asked(row)
     for ranges in product(*[REGIONS if n in asked else (REAL,) for n in shapes]):
-        if any(all(map(_within, ranges, wider)) for wider, _ in found):
+        if any(tuple(map(meet, ranges, wider)) == ranges for wider, _ in found):
             continue
         leaves = {n: leaf(n, shapes[n], r) for n, r in zip(shapes, ranges, strict=True)}
         made = _instance(row, names, {n: Tracer(t) for n, t in leaves.items()}, leaves, axes)
@@ -270,7 +270,7 @@ def _instance(
     else:
         left, right, *conditions = row.function(*[arguments[n] for n in names])
         known = {}
-    state = next(_satisfied(conditions, known), None)
+    state = next(satisfying(conditions, known), None)
     if state is None:
         return None
     sides = [reify_term(side if is_variable(side) else as_term(side), state) for side in (left, right)]
@@ -281,7 +281,9 @@ def _instance(
         # What broadcasting copied is summed, as the system does for rules.
         sides = [sides[0], fit_cotangent(strong(sides[1]), sides[0])]
     fits = all(
-        x.type.shape == broadcast_shapes(y.type.shape, d.type.shape) for x, y, d in _distances(sides[0])
+        x.type.shape == broadcast_shapes(y.type.shape, d.type.shape)
+        for x, join, y, d in _following(sides[0])
+        if join is np.add
     )
     return Instance(sides[0], sides[1], leaves, axes) if fits else None
 
@@ -311,25 +313,3 @@ def written_out(terms: Sequence[Term]) -> Sequence[Term]:
     if not any(map(is_implicit, reachable(*terms))):
         return terms
     return schedule(terms, Library([]), NAIVE).after
-
-
-def _satisfied(conditions: Sequence[Any], state: Any) -> Iterator[Any]:
-    """[c, d], s → the states in which c, and then d, hold; s → s for no conditions."""
-    if not conditions:
-        yield state
-        return
-    for further in conditions[0](state):
-        yield from _satisfied(conditions[1:], further)
-
-
-def _within(inner: Interval, outer: Interval) -> bool:
-    low = inner.low > outer.low or (inner.low == outer.low and (inner.open_low or not outer.open_low))
-    high = inner.high < outer.high or (inner.high == outer.high and (inner.open_high or not outer.open_high))
-    return low and high
-
-
-def _blurred(value: Any) -> Any:
-    import flint
-
-    balls = [flint.arb(float(v), float(np.abs(np.spacing(v))) / 2) for v in value.flat]
-    return np.array(balls, dtype=object).reshape(value.shape)

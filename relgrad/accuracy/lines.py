@@ -60,12 +60,8 @@ def _watching(see: Callable[[Any], None]) -> Iterator[None]:
 
 def _mark(root: Any, line: str, lines: Lines) -> None:
     """(sin(x), "f.py:3") → lines {sin(x): "f.py:3"}, and all below that has no line yet."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if type(node) is Term and node not in lines:
-            lines[node] = line
-            stack.extend(node.rands)
+    new = lambda terms: [t for t in terms if t not in lines]
+    lines.update(dict.fromkeys(reachable(*new([root]), below=lambda t: new(t.rands)), line))
 
 
 def lines_of_gradient(derivation: Derivation, lines: Lines) -> Lines:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.special
 
 from relgrad.accuracy.grammar import NUMBERS, Grammar
-from relgrad.accuracy.instance import bound, is_of_gradient
+from relgrad.accuracy.instance import bound, is_of_gradient, roles_of
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.logic.view import LIMIT, sum_of
 from relgrad.op import as_term
@@ -23,7 +23,7 @@ from relgrad.ops import log_softmax, logsumexp, power_difference, softmax, softm
 from relgrad.relation import Relation
 from relgrad.term import Term, subterms
 from relgrad.trace.tracer import Tracer
-from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, ArrayType, Interval
+from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
 
 INTERVALS = (
     REAL,
@@ -83,28 +83,6 @@ VALUES: tuple[Callable[[Grammar], Any], ...] = (
 """What stands for a variable besides an array: a number, numbers, or something that is computed."""
 
 
-CHANGES: tuple[Callable[[Grammar, Any, Any], Any], ...] = (
-    lambda g, x, y: -x,
-    lambda g, x, y: -x,
-    lambda g, x, y: 2 * x,
-    lambda g, x, y: x / 3,
-    lambda g, x, y: x + 1,
-    lambda g, x, y: 1 - x,
-    lambda g, x, y: 1 / x,
-    lambda g, x, y: x * x,
-    lambda g, x, y: abs(x),
-    lambda g, x, y: np.sqrt(abs(x)),
-    lambda g, x, y: y,
-    lambda g, x, y: x + y,
-    lambda g, x, y: x * y,
-    lambda g, x, y: x[..., :1],
-    lambda g, x, y: x[0],
-    lambda g, x, y: g.reduced(x),
-    lambda g, x, y: g.stretched(x),
-)
-"""What stands in one place of a program for x, y being something else in it."""
-
-
 class Program(NamedTuple):
     """A term, and the arrays in it."""
 
@@ -117,37 +95,8 @@ def around_row(row: Relation, rng: np.random.Generator) -> Program:
 
     Raises what NumPy and the ops raise where the shapes that were drawn do not go together.
     """
-    grammar, left = _left(row, rng)
-    return Program(as_term(_extended(row, left, grammar)), grammar.leaves)
-
-
-def beside_row(row: Relation, rng: np.random.Generator) -> Program:
-    """√(x + y²) − y → y − √(s − y²), …: a random program that differs from a left side in a place or two:
-    no instance of it.
-
-    Whatever takes one for the other loses a sign. Raises as `around_row` does.
-    """
-    grammar, left = _left(row, rng)
-    t = as_term(left)
-    for _ in range(grammar.one_of((1, 1, 2))):
-        t = _changed(t, grammar, [u for u in subterms(t) if is_float(u)])
-    return Program(as_term(_extended(row, Tracer(t), grammar)), grammar.leaves)
-
-
-def _changed(t: Term, grammar: Grammar, others: Sequence[Term]) -> Term:
-    """x − y → y − x, x − √y, …: a term with one occurrence of a subterm changed, or with operands exchanged."""
-    inside = [i for i, u in enumerate(t.rands) if is_float(u)]
-    if not inside or grammar.chance(0.3):
-        return as_term(grammar.one_of(CHANGES)(grammar, Tracer(t), Tracer(grammar.one_of(others))))
-    if len(t.rands) == 2 and grammar.chance(0.15):
-        return t.op.make_node(*t.rands[::-1])
-    i = grammar.one_of(inside)
-    return t.op.make_node(*t.rands[:i], _changed(t.rands[i], grammar, others), *t.rands[i + 1 :])
-
-
-def is_float(t: Any) -> bool:
-    """Whether an operand is an array of floats."""
-    return isinstance(t, Term) and isinstance(t.type, ArrayType) and t.type.differentiable
+    grammar, left = left_side(row, rng)
+    return Program(as_term(extended(row, left, grammar)), grammar.leaves)
 
 
 def around_simplification(name: str, rng: np.random.Generator) -> Program:
@@ -165,14 +114,9 @@ def around_simplification(name: str, rng: np.random.Generator) -> Program:
     return Program(as_term(made), grammar.leaves)
 
 
-def _left(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
+def left_side(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
     """log(eᵃ) = a → grammar, log(exp(x·y)): a grammar and the left side of a row on expressions of it."""
-    names = [label_of(v) for v in row.variables]
-    axes = {n for n in names if n == "axis" or n.endswith("_axis")}
-    sought, read = (
-        {label_of(v) for condition in row.conditions for v in getattr(condition, role, ())}
-        for role in ("finds", "reads")
-    )
+    names, axes, sought, read = roles_of(row)
     flat, directed = (
         any(condition.__name__ == name for condition in row.conditions)
         for name in ("constant_along", "direction_cosine")
@@ -183,7 +127,7 @@ def _left(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
         grammar = Grammar(rng, grammar.one_of(((2, 2), (3, 3), (2, 3, 3), (2, 1, 1), (3,), (2, 3))))
     along = grammar.axes()
     values: dict[str, Any] = {n: along if grammar.chance(0.8) else grammar.axes() for n in names if n in axes}
-    values |= {n: Tracer(fresh(n)) for n in names if n in sought - axes}
+    values |= {n: Tracer(fresh(n)) for n in names if n in sought.difference(axes)}
     made: dict[str, Any] = {}
     row_of_all = _row(grammar) if sought and grammar.chance(0.4) else None
     for n in rng.permutation([n for n in names if n not in values]):
@@ -266,7 +210,7 @@ def _distances(row: Relation, values: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _extended(row: Relation, left: Any, grammar: Grammar) -> Any:
+def extended(row: Relation, left: Any, grammar: Grammar) -> Any:
     """t → t, t + more, t·more, √t·more, …: the left side in a larger sum or product, or a power or multiple of it."""
     if grammar.chance(0.4) or row.pattern.kind == "op":
         return left

@@ -114,30 +114,28 @@ class Check(Shown):
             return "refused"
         return "not refuted" if self.ok else "never defined"
 
+    @property
+    def findings(self) -> list[tuple[str, str]]:
+        """→ [("compared", "at 96 of 96 points of its domain"), …]: all that was found, but for a witness, by name."""
+        box, *others = self.boxes or ("",)
+        more = f", and on {len(others)} more" if others else ""
+        wins = f"{self.gain:.1f} bits on average; more than {WORSE:.0f} at {self.better:.0%} of the points"
+        worst = self.worst if self.worst and self.worst.bits > WORSE else None
+        programs = f"in {self.matched} of {self.subjects} random programs that it may stand in"
+        found = [
+            ("refused", f"it has no {' and no '.join(self.without)}: {CURE}" if self.without else ""),
+            ("compared", f"at {self.compared} of {self.points} points of its domain" if self.points else ""),
+            ("proved", f"{box}{more}"),
+            ("applied", programs if self.subjects else ""),
+            ("wins", f"{wins}, loses as much at {self.worse:.0%}" if len(self.before) else ""),
+            ("loses", f"{worst.bits:.1f} bits at {assignments(worst.inputs)}" if worst else ""),
+        ]
+        return [(name, said) for name, said in found if said]
+
     def __str__(self) -> str:
         """→ "name: not refuted / compared at 96 of 96 points of its domain / wins 12.0 bits on average; …"."""
-        lines = [f"{self.name}: {self.verdict}"]
-        if self.witness:
-            lines.append(f"  {self.witness}")
-        if self.without:
-            lines.append(f"  refused    it has no {' and no '.join(self.without)}: {CURE}")
-        if self.points:
-            lines.append(f"  compared   at {self.compared} of {self.points} points of its domain")
-        if self.boxes:
-            box, *others = self.boxes
-            lines.append(f"  proved     {box}" + (f", and on {len(others)} more" if others else ""))
-        if self.subjects:
-            lines.append(
-                f"  applied    in {self.matched} of {self.subjects} random programs that it may stand in"
-            )
-        if len(self.before):
-            lines.append(
-                f"  wins       {self.gain:.1f} bits on average; more than {WORSE:.0f} at {self.better:.0%} of the "
-                f"points, loses as much at {self.worse:.0%}"
-            )
-        if self.worst and self.worst.bits > WORSE:
-            lines.append(f"  loses      {self.worst.bits:.1f} bits at {assignments(self.worst.inputs)}")
-        return "\n".join(lines)
+        lines = [f"{self.name}: {self.verdict}", *([f"  {self.witness}"] if self.witness else [])]
+        return "\n".join([*lines, *[f"  {name:10} {said}" for name, said in self.findings]])
 
     __repr__ = __str__
 

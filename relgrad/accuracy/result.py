@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.accuracy.optional import optional
 from relgrad.accuracy.report import assignments, table
+from relgrad.errors import RelgradError
 from relgrad.looks import Shown
+
+
+class MissingDependency(RelgradError, ImportError):
+    """A package that is optional is needed now, and is not installed."""
 
 
 @dataclass
@@ -166,7 +170,14 @@ class Accuracy(Shown):
 
         Raises MissingDependency without matplotlib, and what `series` raises.
         """
-        pyplot = optional("matplotlib.pyplot")
+        try:
+            from matplotlib import pyplot
+        except ImportError as error:
+            raise MissingDependency(
+                "matplotlib is needed for this and cannot be imported",
+                cause=str(error),
+                cure="pip install relgrad[accuracy]",
+            ) from error
         argument = next(iter(self.inputs[0])) if argument is None else argument
         found = [(e.label, self.series(e.label, argument)) for e in self.outputs]
         figure, axes = pyplot.subplots(

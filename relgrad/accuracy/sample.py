@@ -79,7 +79,7 @@ def practical(rng: np.random.Generator, shape: tuple[int, ...], where: Interval 
     kind = np.ravel(kind)
     x = np.where(kind < 2, moderate, np.where(kind < 7, ordered, anything))
     x = np.reshape(_into(x, where), shape)
-    special = np.array([v for v in SPECIAL if holds(where, v)])[: size // 8]
+    special = np.array([v for v in SPECIAL if where.holds(v)])[: size // 8]
     x.flat[: len(special)] = rng.permutation(special)
     return x
 
@@ -105,9 +105,3 @@ def _into(x: Any, where: Interval) -> Any:
     low = np.nextafter(low, math.inf) if where.open_low else low
     high = np.nextafter(high, -math.inf) if where.open_high else high
     return np.clip(x, low, high)
-
-
-def holds(where: Interval, x: float) -> bool:
-    """Whether a number lies in an interval."""
-    above = x > where.low or (x == where.low and not where.open_low)
-    return above and (x < where.high or (x == where.high and not where.open_high))

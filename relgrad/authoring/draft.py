@@ -28,7 +28,7 @@ from relgrad.looks import Shown, html
 from relgrad.op import as_term, is_constant
 from relgrad.ops.arithmetic import add, subtract
 from relgrad.ops.reduction import Reduction
-from relgrad.relation import Library, Relation, relation
+from relgrad.relation import Library, Relation, is_axis, relation
 from relgrad.term import Term, is_term, subterms
 from relgrad.trace.tracer import Tracer
 
@@ -191,7 +191,7 @@ def _equation(example: Relation, sides: Sequence[Callable[..., Any]]) -> Equatio
         try:
             again = Row("row", variables, equation).compiled()
             arguments = [
-                v if _is_axis(n) else Tracer(v) for n, v in zip(variables, example.variables, strict=True)
+                v if is_axis(n) else Tracer(v) for n, v in zip(variables, example.variables, strict=True)
             ]
             made = [x if is_variable(x) else as_term(x) for x in again.function(*arguments)]
         except Exception:  # what is shown of some ops is no Python
@@ -205,13 +205,9 @@ def _equation(example: Relation, sides: Sequence[Callable[..., Any]]) -> Equatio
     )
 
 
-def _is_axis(name: str) -> bool:
-    return name == "axis" or name.endswith("_axis")
-
-
 def _conditions(variables: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """x → (), (nonnegative(x),), …: the smaller and the weaker first; of each variable at most one sign."""
-    plain, axes = [n for n in variables if not _is_axis(n)], [n for n in variables if _is_axis(n)]
+    plain, axes = [n for n in variables if not is_axis(n)], [n for n in variables if is_axis(n)]
     atoms = [(sign, n) for sign in SIGNS for n in plain]
     atoms += [("constant_along", f"{n}, {axis}") for n in plain for axis in axes]
     atoms += [("same_shape", f"{a}, {b}") for a, b in combinations(plain, 2) if axes]

@@ -13,7 +13,7 @@ from relgrad.logic.equality import canonical_key
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.unify import label_of, reify_term, unknowns
 from relgrad.ops.arithmetic import add, subtract
-from relgrad.relation import Library, Relation
+from relgrad.relation import Library, Relation, is_axis
 from relgrad.schedule import DEFAULT, schedule
 from relgrad.term import Term, is_term, reachable, substitute, subterms, term
 from relgrad.types import POSITIVE, REAL, UNIT, array_type
@@ -60,7 +60,7 @@ def _told(terms: Sequence[Term]) -> Sequence[Term] | None:
 def _symbols(variables: Sequence[Any], shape: tuple[int, ...], interval: Any) -> dict[Any, Any]:
     return {
         v: (-1,)
-        if label == "axis" or label_of(v).endswith("axis")
+        if is_axis(label_of(v))
         else term(Input(label, array_type(float, shape), symbol=True, range=interval))
         for v, label in labels_of(variables).items()
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -135,8 +135,6 @@ def write_source(
     results: Structure | Callable[[Sequence[str]], str] | None = None,
     *,
     imports: Sequence[str] = (),
-    convert: Collection[Term] = (),
-    doc: str = "",
     reuse: bool = True,
     extended: bool = False,
     guards: Sequence[Term] = (),
@@ -149,7 +147,7 @@ def write_source(
     `parameters` are the parts of its signature (`x`, `*`, `n=3`, `**options`); `inputs` says for each input
     how the argument is reached from them (`params['W']`); `results` is the structure of the result, or makes
     the returned expression from the texts of the roots; by default it is the one root or a tuple. `imports`
-    are lines that `results` or the signature need. Arguments of rank 0, and those in `convert`, become NumPy
+    are lines that `results` or the signature need. Arguments of rank 0 become NumPy
     values of the traced dtype first. An `extended` function is computed again in extended range where it leaves
     that of floats. With `guards`, whether one of them is true is returned besides; with `decisions`, these are.
     Inputs in `outside` are constants of the text, and not of the program: they have these values.
@@ -175,7 +173,7 @@ def write_source(
     variables: dict[Term, str] = {}
     for node, path in inputs.items():
         if node in live:
-            variables[node] = _unpack(node, _rename(path, renamed), names, node in convert, head)
+            variables[node] = _unpack(node, _rename(path, renamed), names, head)
     words = {node: word for word, node in (reserved or {}).items() if node is not None}
     held = {node: words.get(node) or names.take(node.op.label) for node in outside or {} if node in live}
     variables.update(held)
@@ -197,8 +195,6 @@ def write_source(
         value = f"({value})" if value[0] != "(" and ", " in value else value
         value += ", " + (_any(tests) if decisions is None else f"[{', '.join(tests)}]")
     body.append(f"return {value}")
-    if doc:
-        body.insert(0, f'"""{doc}"""')
     text = (
         wrap(f"def {name}({', '.join(signature)}):") + "\n" + indent([wrap(line, 4) for line in body]) + "\n"
     )
@@ -250,7 +246,7 @@ def _rename(path: str, renamed: Mapping[str, str]) -> str:
     return renamed.get(match.group(), match.group()) + path[match.end() :]
 
 
-def _unpack(node: Term, path: str, names: Names, convert: bool, head: list[str]) -> str:
+def _unpack(node: Term, path: str, names: Names, head: list[str]) -> str:
     """params['W'] → "W = params['W']": the line that gives an argument its own name and type; and the name."""
     name = path
     if not path.isidentifier():
@@ -258,11 +254,8 @@ def _unpack(node: Term, path: str, names: Names, convert: bool, head: list[str])
         wishes = ["_".join(words[i:]) for i in range(len(words) - 1, -1, -1) if _WORD.fullmatch(words[i])]
         name = names.take(*wishes[:3]) if wishes else names.take("x")
     kind: ArrayType = node.type
-    dtype = f"np.{kind.dtype.name}" if kind.dtype.kind != "b" else "np.bool_"
     if kind.ndim == 0:
-        path = f"{dtype}({path})"
-    elif convert:
-        path = f"np.asarray({path}, dtype={dtype})"
+        path = f"np.{kind.dtype.name if kind.dtype.kind != 'b' else 'bool_'}({path})"
     if path != name:
         head.append(f"{name} = {path}")
     return name

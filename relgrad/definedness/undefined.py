@@ -160,11 +160,8 @@ class _Masks:
                 constant(True) if is_constant(x) and not np.any(x.op.value) else self._zero.get(x)
                 for x in branches
             ]
-            if known == [None, None]:
-                return None
-            yes, no = [Tracer(constant(False) if z is None else z) for z in known]
-            zero = as_term(np.where(Tracer(self._guarded.get(condition, condition)), yes, no))
-            return self._certain(zero, condition)
+            zero = self._chosen(condition, known)
+            return None if zero is None else self._certain(zero, condition)
         known = [z for z in zeros if z is not None]
         if op.elementwise or type(op) is Cast:
             if op is multiply:
@@ -196,7 +193,10 @@ class _Masks:
     def _choice(self, node: Term) -> Term | None:
         """where(c, a, b) → where(c, ¬def a, ¬def b); None where both branches are defined everywhere."""
         condition, *branches = node.rands
-        masks = [self.of.get(x) for x in branches]
+        return self._chosen(condition, [self.of.get(x) for x in branches])
+
+    def _chosen(self, condition: Term, masks: list[Term | None]) -> Term | None:
+        """c, a, b → where(c, a, b): a mask of one of two, of which None is false everywhere; None where both are."""
         if masks == [None, None]:
             return None
         yes, no = [Tracer(constant(False) if m is None else m) for m in masks]

@@ -155,9 +155,9 @@ def painted(text: str, plain: Callable[[str], str], paint: Callable[[str, int], 
     '[X|1] < Y'
     """
     stack: list[tuple[int, list[str]]] = [(-1, [])]
-    for piece in re.split("([\ue000-\uf8ff])", text):
+    # A text that was cut may not close what it opens, and close what it does not open.
+    for piece in re.split("([\ue000-\uf8ff])", text + _CLOSE * len(re.findall("[\ue001-\uf8ff]", text))):
         if piece == _CLOSE:
-            # A text that was cut may close what it does not open.
             if len(stack) > 1:
                 n, inner = stack.pop()
                 stack[-1][1].append(paint("".join(inner), n))
@@ -165,9 +165,6 @@ def painted(text: str, plain: Callable[[str], str], paint: Callable[[str, int], 
             stack.append((ord(piece) - _OPEN, []))
         else:
             stack[-1][1].append(plain(piece))
-    while len(stack) > 1:
-        n, inner = stack.pop()
-        stack[-1][1].append(paint("".join(inner), n))
     return "".join(stack[0][1])
 
 

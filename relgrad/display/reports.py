@@ -128,25 +128,8 @@ def _(check: Check) -> str:
 
 def check_fragment(check: Check) -> Markup:
     """check → "not refuted", compared, applied, wins: the verdict on a relation, and the findings."""
-    boxes = joined([code(str(box)) for box in check.boxes[:4]], Markup("<br>"))
-    wins = f"{check.gain:.1f} bits on average; more than two at {check.better:.0%} of the points, "
-    said = [
-        ("source", check.source),
-        ("refused", f"it has no {' and no '.join(check.without)}" if check.without else ""),
-        ("false", witness_fragment(check.witness) if check.witness else ""),
-        ("compared", f"at {check.compared} of {check.points} points of its domain" if check.points else ""),
-        ("proved", boxes),
-        ("applied", f"in {check.matched} of {check.subjects} random programs" if check.subjects else ""),
-        ("wins", f"{wins}loses as much at {check.worse:.0%}" if len(check.before) else ""),
-        ("loses most", _loss(check)),
-    ]
-    return joined([_verdict(check), facts(said)])
-
-
-def _loss(check: Check) -> Any:
-    if not check.worst or check.worst.bits <= 2:
-        return ""
-    return joined([f"{check.worst.bits:.1f} bits at ", code(assignments(check.worst.inputs))])
+    witness = witness_fragment(check.witness) if check.witness else ""
+    return joined([_verdict(check), facts([("source", check.source), ("false", witness), *check.findings])])
 
 
 def _verdict(check: Check | OpCheck) -> Markup:

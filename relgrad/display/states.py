@@ -19,7 +19,7 @@ from relgrad.op import Pack
 from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.schedule.pullbacks import PAIR, Told, told, told_of
 from relgrad.step import Derivation, Step
-from relgrad.term import Term, is_term, reachable, substitute, subterms, term
+from relgrad.term import Term, is_term, nearest_where, reachable, substitute, subterms, term
 
 _AT_ONCE = frozenset({"series", "line", "ties", "convention"})
 """Moves of which several are made in one program at once, each at a place as it was before all of them."""
@@ -281,15 +281,5 @@ def _layers(t: Term, conventions: Conventions, steps: Told, phase: int) -> Itera
 def _known(tangents: Tangents, values: Sequence[Term]) -> list[Term]:
     """tangents {u: u̇}, values [f(u)] → [u, u̇]: the known values nearest to the results, and their tangents."""
     known = {v: g for v, g in tangents.tangents.items() if is_term(g)}
-    found: dict[Term, Term] = {}
-    seen, stack = set(values), list(values)
-    while stack:
-        v = stack.pop()
-        if v in known:
-            found[v] = known[v]
-            continue
-        for rand in v.rands:
-            if rand not in seen:
-                seen.add(rand)
-                stack.append(rand)
-    return [*found, *found.values()]
+    found = nearest_where(values, known.__contains__)
+    return [*found, *[known[v] for v in found]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +45,6 @@ from relgrad.schedule.relate import INCREMENTS, SIMPLIFICATIONS
 from relgrad.step import Derivation, Step
 from relgrad.term import Term, reachable, subterms
 
-T = TypeVar("T")
 WIDTH = 88
 LIMIT = 40
 """So many applications of a program are shown."""
@@ -193,17 +192,6 @@ def _titled(name: str) -> Markup:
     return element("p", element("b", name), style="margin:.5em 0 0")
 
 
-def _once(method: Callable[[Any, Any], T]) -> Callable[[Any, Any], T]:
-    """f(x), f(x) → computed once: a method that computes no answer twice for one object."""
-    name = f"_known{method.__name__}"
-
-    def asked(self: Any, x: Any) -> T:
-        known = self.__dict__.setdefault(name, {})
-        return known[x] if x in known else known.setdefault(x, method(self, x))
-
-    return asked
-
-
 class Steps(Lazy[Frame]):
     """explained → steps[0], steps[1], …: the steps of a derivation, to go through: `print(steps[0])`; in a notebook
     they open and close.
@@ -223,6 +211,7 @@ class Steps(Lazy[Frame]):
         self.derivation: Derivation = explained.derivation if of_call else explained
         self.values = values if values is not None else explained.values if of_call else {}
         self._bits, self._remark = bits, remark
+        self._faults, self._lost = cache(self._faults_of), cache(self._lost_of)
         super().__init__(self._frames(range(len(self))))
         if bits and not self.values:
             raise RelgradError(
@@ -301,8 +290,7 @@ class Steps(Lazy[Frame]):
         conventions = self.derivation.conventions or DEFAULT
         return schedule(roots, Library([]), NAIVE, conventions=conventions).after
 
-    @_once
-    def _faults(self, roots: Sequence[Term]) -> int | None:
+    def _faults_of(self, roots: Sequence[Term]) -> int | None:
         """log(exp(800)) → 1: the terms that are not finite though their operands are; None where not known."""
         if not self.values or sum(np.size(x) for x in self.values.values()) > FEW:
             return None
@@ -321,8 +309,7 @@ class Steps(Lazy[Frame]):
     def _truth(self) -> list[Enclosure]:
         return enclose(self._explicit(self.derivation.before), self.values)
 
-    @_once
-    def _lost(self, roots: Sequence[Term]) -> float | None:
+    def _lost_of(self, roots: Sequence[Term]) -> float | None:
         """log(1 + exp(800)) → 64.0: the most bits that an entry loses; None where no true value is known."""
         with np.errstate(all="ignore"):
             got = interpret(self._explicit(roots), self.values)

@@ -17,7 +17,17 @@ from relgrad.op import Op, Pack, Project, as_term, is_constant
 from relgrad.relation import Library
 from relgrad.schedule import NAIVE, schedule
 from relgrad.symbolic import Symbolic
-from relgrad.term import ExpressionTuple, KwdPair, Rands, Term, Unknown, is_term, reachable, subterms
+from relgrad.term import (
+    ExpressionTuple,
+    KwdPair,
+    Rands,
+    Term,
+    Unknown,
+    is_term,
+    operands_first,
+    reachable,
+    subterms,
+)
 from relgrad.trace.tracer import Tracer
 from relgrad.types import TupleType
 
@@ -38,16 +48,9 @@ def term(expression: Any) -> Any:
     if not _is_open(expression):
         return symbolic(expression)
     values: dict[int, Any] = {}
-    stack = [expression]
-    while stack:
-        part = stack[-1]
-        missing = [x for x in map(_value, part) if _is_open(x) and id(x) not in values]
-        if not missing:
-            stack.pop()
-            values[id(part)] = _applied(
-                [values[id(x)] if _is_open(x) else x for x in map(_value, part)], part
-            )
-        stack += missing
+    inside = lambda part: filter(_is_open, map(_value, part))
+    for part in operands_first([expression], lambda x: id(x) in values, inside):
+        values[id(part)] = _applied([values[id(x)] if _is_open(x) else x for x in map(_value, part)], part)
     return as_term(values[id(expression)])
 
 

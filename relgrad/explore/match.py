@@ -23,6 +23,7 @@ from relgrad.logic.goals import equalo
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unify_terms, unknowns
 from relgrad.op import as_term
 from relgrad.ops.structure import Squeeze
+from relgrad.relation import is_axis
 from relgrad.term import is_term, term
 from relgrad.trace.tracer import Tracer, wrap
 from relgrad.types import array_type
@@ -52,7 +53,7 @@ def _variable(name: str) -> Any:
     if not name.isidentifier():
         raise TraceError(f"{name!r} is no name of a variable", cure="use Python's identifiers")
     variable = fresh(name)
-    return variable if name == "axis" or name.endswith("_axis") else Tracer(variable)
+    return variable if is_axis(name) else Tracer(variable)
 
 
 def _symbols(*names: str) -> list[Any]:

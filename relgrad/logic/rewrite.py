@@ -394,13 +394,13 @@ def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: 
             yield rewrite
 
 
-def _satisfying(conditions: Sequence[Goal], s: State) -> Iterator[State]:
+def satisfying(conditions: Sequence[Goal], s: State) -> Iterator[State]:
     """{x: a}, with conditions c₁ and c₂ → the states in which both hold, as each binds variables for the next."""
     if not conditions:
         yield s
         return
     for state in conditions[0](s):
-        yield from _satisfying(conditions[1:], state)
+        yield from satisfying(conditions[1:], state)
 
 
 def _rewrite_whole(
@@ -408,7 +408,7 @@ def _rewrite_whole(
 ) -> Iterator[Rewrite]:
     """f(a) by f(x) = g(x) → g(a); k·f(a) → k·g(a) for a linear f; f(a[i]) → g(a)[i] for functions of single entries."""
     for state in match(left.term, t, s):
-        for final in _satisfying(conditions, state):
+        for final in satisfying(conditions, state):
             yield from _placed(final, _instantiated(right, final), t, left.term)
     if t.ground and linear_positions(t.op):
         # op(k·x) = k·op(x): what may stand before a linear op is left there.
@@ -435,7 +435,7 @@ def _rewrite_bag(
     if t.op != op or width(t, BAG, MOST) > MOST:
         return
     for state, before, behind in islice(match_operands(left.term, t, s, extend=True), TRIED):
-        for final in _satisfying(conditions, state):
+        for final in satisfying(conditions, state):
             yield from _placed(
                 final, applied(op, [*before, _instantiated(right, final), *behind]), t, left.term
             )
@@ -502,7 +502,7 @@ def _rewrite_sum(
         for state, rest in match_parts(SUMS, pattern, scaled, s, extend=True):
             if not takes_whole(scaled, rest):
                 continue
-            for final in _satisfying(conditions, state):
+            for final in satisfying(conditions, state):
                 new = _instantiated(right, final)
                 if scale != 1 or rest.terms or rest.constant:
                     new = rebuilt(added((rest, scale), (sum_of(new), scale)), t)
@@ -553,7 +553,7 @@ def _rewrite_scaled(
             ):
                 if not takes_whole(scaled, rest):
                     continue
-                for final in _satisfying(conditions, state):
+                for final in satisfying(conditions, state):
                     new = sum_of(_instantiated(right, final))
                     total = times(added((rest, scale), (new, scale)), factor, dtype)
                     yield from _placed(final, build_sum(total, dtype), t, left.term)
@@ -590,7 +590,7 @@ def _rewrite_product(
                     continue
                 if not adds_no_zero(available, unused):
                     continue
-                for final in _satisfying(conditions, state):
+                for final in satisfying(conditions, state):
                     new = raised(_instantiated(right, final), power)
                     own, inherited = scope.split(unused)
                     view = scope.rebuild(multiplied((own, 1), (new, 1)), inherited)
@@ -619,7 +619,7 @@ def _rewrite_quotient(
     state = s
     for variable, part in zip(left.term.rands, (above, ProductView(1, below)), strict=True):
         state = bind(variable, build_product(part, dtype_of(t)), state)
-    for final in _satisfying(conditions, state):
+    for final in satisfying(conditions, state):
         yield from _placed(final, _instantiated(right, final), t, left.term)
 
 

@@ -78,14 +78,7 @@ def by_definition(t: Term, better: Callable[[Term], Term | None]) -> Reading | N
 
 def _above(root: Term, leaves: set[Term]) -> frozenset[Term]:
     """(sin(x + y) with leaves x, y) → {sin(x + y), x + y}: the terms between a root and leaves."""
-    found: set[Term] = set()
-    pending = [root]
-    while pending:
-        t = pending.pop()
-        if t not in leaves and t not in found:
-            found.add(t)
-            pending.extend(t.rands)
-    return frozenset(found)
+    return frozenset(reachable(root, below=lambda t: () if t in leaves else t.rands) - leaves)
 
 
 def improved(whole: Term, rewrite: Callable[[Term], Term]) -> Term | None:

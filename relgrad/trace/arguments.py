@@ -11,6 +11,7 @@ import numpy as np
 from relgrad.errors import TraceError
 from relgrad.op import Symbolic, strong
 from relgrad.trace.containers import Structure, flatten
+from relgrad.trace.cures import of_class
 from relgrad.trace.forms import STATIC_FORM
 from relgrad.trace.inspection import ATOMS
 from relgrad.types import ArrayType, array_type
@@ -46,26 +47,21 @@ def _check_subclass(cls: type, path: str) -> None:
     """np.matrix → TraceError, a plain subclass → passes:
     classes that change what arrays mean are refused, with the cure.
     """
-    cause, cure = "", "pass np.asarray(x), if a plain array means the same"
-    if issubclass(cls, np.ma.MaskedArray):
-        cause, cure = "its mask would be lost", "pass x.data, and x.mask as an array of its own for np.where"
-    elif issubclass(cls, np.matrix):
-        cause, cure = (
-            "np.matrix means other things by * and **",
-            "pass np.asarray(x), and write @ for products",
+    found = of_class(cls)
+    protocols = "__array_ufunc__", "__array_function__"
+    if found is None and any(getattr(cls, p) is not getattr(np.ndarray, p) for p in protocols):
+        found = (
+            "the class changes what NumPy's functions do (units, for instance), which would be lost",
+            "pass np.asarray(x), if a plain array means the same",
         )
-    elif any(
-        getattr(cls, p) is not getattr(np.ndarray, p) for p in ("__array_ufunc__", "__array_function__")
-    ):
-        cause = "the class changes what NumPy's functions do (units, for instance), which would be lost"
-    if cause:
-        raise TraceError(f"cannot trace a {cls.__name__}" + _at(path), cause=cause, cure=cure)
+    if found is not None:
+        raise TraceError(f"cannot trace a {cls.__name__}" + _at(path), cause=found[0], cure=found[1])
 
 
 def _refuse_dtype(dtype: np.dtype, leaf: Any, path: str) -> None:
     """complex128 → TraceError: that an array of a dtype cannot be traced, why, and the cure."""
     cause, cure = {
-        "c": ("derivatives are taken over the real numbers", "pass real and imaginary parts as two arrays"),
+        "c": of_class(complex),
         "U": (
             "text is no number",
             "pass codes, such as np.unique(x, return_inverse=True)[1]; or close over it",
@@ -98,16 +94,20 @@ def argument_paths(fun: Callable[..., Any], structure: Structure) -> list[str]:
     return paths
 
 
+def parameters_of(fun: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """f(x, y=2) → {"x": …, "y": …}: the parameters of a function by name; none of one whose signature is not known."""
+    try:
+        return inspect.signature(fun).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
 def _parameters(fun: Callable[..., Any], count: int) -> list[str]:
     """f(x, *rest), 3 → ["x", "rest[0]", "rest[1]"]: the function's own names of its first `count` positional
     arguments.
     """
-    try:
-        parameters = list(inspect.signature(fun).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
     names: list[str] = []
-    for parameter in parameters:
+    for parameter in parameters_of(fun).values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             names += [f"{parameter.name}[{i}]" for i in range(max(0, count - len(names)))]
         elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -14,7 +13,7 @@ import numpy as np
 from relgrad.bounds import in_words
 from relgrad.errors import AssumptionError
 from relgrad.op import Symbolic
-from relgrad.trace.arguments import argument_paths
+from relgrad.trace.arguments import argument_paths, parameters_of
 from relgrad.trace.claims import Claim, claims_of, refuse
 from relgrad.trace.construct import construct
 from relgrad.trace.containers import Structure, flatten
@@ -102,7 +101,8 @@ def _call_assuming(fun: Callable[..., Any], ranges: Ranges, /, *args: Any, **kwa
     paths = argument_paths(fun, structure)
     for key, known in ranges:
         chosen = _chosen(key, paths, structure.children[0])
-        if not chosen and not _is_parameter(fun, key):
+        # An argument of this name may be left out of a call, or need not be an array.
+        if not chosen and key not in parameters_of(fun):
             raise AssumptionError(
                 f"assume names {key!r}, and no array among the arguments has that name",
                 cause=f"the arrays are {', '.join(paths)}" if paths else "no argument is an array",
@@ -135,16 +135,6 @@ def _chosen(key: str | int, paths: Sequence[str], positional: Structure) -> list
     sizes = [child.size for child in positional.children]
     start = sum(sizes[: key % count])
     return list(range(start, start + sizes[key]))
-
-
-def _is_parameter(fun: Callable[..., Any], key: str | int) -> bool:
-    """(f(x, y=None), "y") → True: whether a key names an argument that a call may leave out, or that need not be an
-    array.
-    """
-    try:
-        return key in inspect.signature(fun).parameters
-    except (TypeError, ValueError):
-        return False
 
 
 def _check(condition: Any) -> None:

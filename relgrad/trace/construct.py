@@ -8,27 +8,14 @@ from __future__ import annotations
 import ast
 import dis
 import linecache
-import os
 import re
-import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
 
-import numpy as np
-
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_NUMPY = os.path.dirname(os.path.abspath(np.__file__))
-_LIBRARIES = (
-    os.path.join(_HERE, ""),
-    os.path.join(os.path.dirname(_HERE), "relations", ""),
-    os.path.join(_NUMPY, ""),
-    os.path.join(os.path.dirname(_NUMPY), "scipy", ""),
-    "<__array_function__",
-    "<relgrad ",
-)
+from relgrad.errors import user_frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +38,8 @@ class Construct:
 
 def construct() -> Construct:
     """→ Construct of the innermost frame that belongs to neither relgrad, NumPy nor SciPy."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(_LIBRARIES):
-            return _read(frame)
-        frame = frame.f_back
-    return Construct("<unknown>")
+    frame, _ = user_frame()
+    return Construct("<unknown>") if frame is None else _read(frame)
 
 
 def is_formatting(frame: FrameType) -> bool:

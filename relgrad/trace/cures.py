@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,24 @@ CALLS = {
     "log_softmax": "write x - np.log(np.sum(np.exp(x), axis, keepdims=True)), which is made stable, or call"
     " relgrad.log_softmax",
 }
+
+CLASSES: tuple[tuple[type, str, str], ...] = (
+    (
+        np.ma.MaskedArray,
+        "its mask would be lost",
+        "pass x.data, and x.mask as an array of its own for np.where",
+    ),
+    (np.matrix, "np.matrix means other things by * and **", "pass np.asarray(x), and write @ for products"),
+    (complex, "derivatives are taken over the real numbers", "pass real and imaginary parts as two arrays"),
+    (NoneType, "None is no number", "compare with `x is None`, which does not look into the array"),
+)
+"""Classes whose objects would lose their meaning as arrays of real numbers: cause and cure."""
+
+
+def of_class(cls: type) -> tuple[str, str] | None:
+    """np.matrix → "np.matrix means …", "pass np.asarray(x), …": the cause and the cure of a class, if there are any."""
+    return next(((cause, cure) for kind, cause, cure in CLASSES if issubclass(cls, kind)), None)
+
 
 METHODS: dict[str, tuple[str, str]] = {
     "tobytes": (VALUES, "compute with the array itself"),

@@ -181,16 +181,10 @@ def _counted(roots: Sequence[Term]) -> set[Term]:
 
     No program computes that.
     """
-    found = set(roots)
-    stack = list(found)
-    while stack:
-        node = stack.pop()
-        zero = node.op is multiply and any(is_constant(x) and not np.any(x.op.value) for x in node.rands)
-        for rand in () if zero else node.rands:
-            if rand not in found:
-                found.add(rand)
-                stack.append(rand)
-    return found
+    is_zero = lambda x: is_constant(x) and not np.any(x.op.value)
+    return reachable(
+        *roots, below=lambda t: () if t.op is multiply and any(map(is_zero, t.rands)) else t.rands
+    )
 
 
 _calls: Nesting[Call] = Nesting()

@@ -26,6 +26,7 @@ from relgrad.trace.refusal import (
     forgive,
     function_name,
     refuse,
+    refuse_because,
     refuse_function,
     refuse_method,
 )
@@ -309,22 +310,14 @@ def _refuse_options(name: str, options: dict[str, Any]) -> NoReturn:
     """(np.add, {"where": m}) → TraceError: that these options are not supported, with the cure."""
     cures = {"dtype": "convert the result, with .astype(dtype)", "where": "write np.where(mask, new, old)"}
     given = sorted(options)
-    error = TraceError(
+    refuse_because(
         f"{name} cannot be traced with {', '.join(f'{key}=' for key in given)}",
-        where=construct().where,
         cause="these options of ufuncs are not supported on traced arrays",
         cure=next((cures[key] for key in given if key in cures), "leave them out"),
     )
-    refuse(error)
 
 
 def _refuse_ufunc_method(name: str, method: str) -> NoReturn:
     """(np.add.at, "at") → TraceError: that this method is not supported, with the cure."""
     cures = {"reduce": "reduce one axis at a time, without dtype= and where=; or write a loop, x = f(x, row)"}
-    error = TraceError(
-        f"{name} cannot be traced",
-        where=construct().where,
-        cause=UNKNOWN[0],
-        cure=cures.get(method, UNKNOWN[1]),
-    )
-    refuse(error)
+    refuse_because(f"{name} cannot be traced", cause=UNKNOWN[0], cure=cures.get(method, UNKNOWN[1]))

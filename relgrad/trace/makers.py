@@ -28,7 +28,7 @@ from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Constant, Symbolic, as_term, constant
 from relgrad.ops.casting import cast
 from relgrad.ops.classical import multigammaln, polygamma
-from relgrad.ops.creation import holds_symbolic, stack_nested
+from relgrad.ops.creation import holds_symbolic
 from relgrad.symbolic import tracing
 from relgrad.trace import samples
 from relgrad.trace.classes import Type
@@ -40,7 +40,7 @@ from relgrad.trace.numbers import PYTHON, number, python_raises
 from relgrad.trace.outside import ANY
 from relgrad.trace.patches import Patches, StandIn
 from relgrad.trace.refusal import function_name, refuse_function, tentative
-from relgrad.trace.tracer import Tracer, wrap
+from relgrad.trace.tracer import Tracer, gathered, wrap
 from relgrad.trace.views import Origin, ordered
 
 KINDS = "biuf"
@@ -55,12 +55,11 @@ def fresh(x: Any) -> Any:
     return made
 
 
-def gathered(x: Any) -> Any:
-    """[[0, x], [y, 0]] → the traced array of these entries: nested lists that hold traced arrays."""
-    if isinstance(x, Symbolic):
-        return x
-    made = wrap(stack_nested(x))
-    made.origin = Origin(np.ndarray)
+def _gathered(x: Any) -> Any:
+    """[[0, x], [y, 0]] → the traced array of these entries, with memory of its own, as lists have it."""
+    made = gathered(x)
+    if made is not x:
+        made.origin = Origin(np.ndarray)
     return made
 
 
@@ -77,7 +76,7 @@ def _array(
     """np.array([x, 1]) → the traced array of them; without tracers, fresh(np.array(…))."""
     if not holds_symbolic(obj):
         return fresh(np.array(obj, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
-    x: Any = gathered(obj)
+    x: Any = _gathered(obj)
     if dtype is not None and np.dtype(dtype) != x.dtype:
         x = x.astype(dtype)
     elif x is obj:
@@ -126,7 +125,7 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **op
     """np.full(3, x) → a traced array of x's; without tracers, fresh(np.full(…))."""
     if not holds_symbolic(fill_value):
         return fresh(np.full(_plain(shape), fill_value, dtype, order, **options))
-    value = gathered(fill_value)
+    value = _gathered(fill_value)
     made: Any = np.broadcast_to(value if dtype is None else value.astype(dtype), _plain(shape)).copy()
     made.origin = Origin(np.ndarray)
     return made
@@ -137,7 +136,7 @@ def _like(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def make(a: Any, *args: Any, **kwargs: Any) -> Any:
         if holds_symbolic(a) or any(map(holds_symbolic, (*args, *kwargs.values()))):
-            return function(gathered(a) if holds_symbolic(a) else fresh(np.asarray(a)), *args, **kwargs)
+            return function(_gathered(a) if holds_symbolic(a) else fresh(np.asarray(a)), *args, **kwargs)
         return fresh(function(a, *args, **kwargs))
 
     return make
@@ -175,7 +174,7 @@ def entrywise(
     An array, or a tuple of arrays. Their `dtypes` are given, one character for each; None stands for those of the
     results for the first entry. With `cores`, names of last axes, arrays of these take the place of entries.
     """
-    arrays = [gathered(x) if holds_symbolic(x) else np.asarray(x) for x in args]
+    arrays = [_gathered(x) if holds_symbolic(x) else np.asarray(x) for x in args]
     loops = [x.ndim for x in arrays] if cores is None else _loops(arrays, cores)
     shape = np.broadcast_shapes(*[x.shape[:n] for x, n in zip(arrays, loops, strict=True)])
     arrays = [np.broadcast_to(x, shape + x.shape[n:]) for x, n in zip(arrays, loops, strict=True)]
@@ -188,7 +187,7 @@ def entrywise(
         )
     several = isinstance(results[0], tuple)
     first = results[0] if several else results[:1]
-    kinds = [np.asarray(x).dtype if not holds_symbolic(x) else gathered(x).dtype for x in first]
+    kinds = [np.asarray(x).dtype if not holds_symbolic(x) else _gathered(x).dtype for x in first]
     kinds = kinds if dtypes is None else list(dtypes) or [None] * len(first)
     parts = zip(*results, strict=True) if several else [results]
     made = []
@@ -304,7 +303,7 @@ def _joined_list(x: Any, is_first: bool) -> Any:
     """
     if not isinstance(x, (list, tuple)) or not holds_symbolic(x):
         return x
-    made = gathered(x)
+    made = _gathered(x)
     return made if is_first or made.dtype.kind == "f" else x
 
 
@@ -317,7 +316,7 @@ def _of_values(function: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) > 2 and isinstance(args[0], Symbolic) and _joined_list(args[2], False) is not args[2]:
-            values: Any = gathered(args[2])
+            values: Any = _gathered(args[2])
             args = *args[:2], values.astype(args[0].dtype), *args[3:]  # pyright: ignore[reportAttributeAccessIssue]
         return joined(*args, **kwargs)
 
@@ -352,7 +351,7 @@ def _as_float(x: Any) -> Any:
 
 
 def _fsum(seq: Any, /) -> Any:
-    total: Any = np.sum(gathered(seq), dtype=np.float64)
+    total: Any = np.sum(_gathered(seq), dtype=np.float64)
     return number(total)
 
 
@@ -381,14 +380,14 @@ def _scipy_logsumexp(
             cause="a logarithm is taken of what is positive",
             cure="write the sum of exponentials, and its logarithm where it is positive",
         )
-    x = gathered(a) if holds_symbolic(a) else a
+    x = _gathered(a) if holds_symbolic(a) else a
     x = np.atleast_1d(x)  # as SciPy has it, which shows where axes are kept
     return logsumexp(x, axis=axis, keepdims=keepdims, **({} if b is None else {"weights": b}))
 
 
 def _scipy_softmax(instead: Any) -> Callable[..., Any]:
     """Return a function that normalises over all axes by default, as SciPy's do."""
-    return lambda x, axis=None: instead(gathered(x), axis=axis)
+    return lambda x, axis=None: instead(_gathered(x), axis=axis)
 
 
 _TAKES_SEQUENCES = (
@@ -486,7 +485,7 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
         "logsumexp": _scipy_logsumexp,
         "softmax": _scipy_softmax(softmax),
         "log_softmax": _scipy_softmax(log_softmax),
-        "polygamma": lambda n, x: wrap(polygamma(n, gathered(x))),
+        "polygamma": lambda n, x: wrap(polygamma(n, _gathered(x))),
         "multigammaln": multigammaln,
     }
     for name, instead in special.items():
@@ -639,7 +638,7 @@ def _arange(*args: Any, **kwargs: Any) -> Any:
 
 
 def _ndenumerate(arr: Any) -> Iterator[tuple[Any, Any]]:
-    x = gathered(arr)
+    x = _gathered(arr)
     return ((place, x[place]) for place in np.ndindex(*x.shape))
 
 

@@ -15,30 +15,19 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from relgrad.errors import TraceError
-from relgrad.op import Symbolic
-from relgrad.ops.creation import holds_symbolic, stack_nested
-from relgrad.trace.construct import construct
-from relgrad.trace.refusal import refuse
-from relgrad.trace.tracer import wrap
+from relgrad.ops.creation import holds_symbolic
+from relgrad.trace.refusal import refuse_because
+from relgrad.trace.tracer import gathered
 
 
 def _array(x: Any) -> Any:
-    if isinstance(x, Symbolic):
-        return x
-    return wrap(stack_nested(x)) if holds_symbolic(x) else np.asarray(x)
+    return gathered(x) if holds_symbolic(x) else np.asarray(x)
 
 
 def _refuse(name: str, what: str, cure: str) -> NoReturn:
     """(expm, "several matrices", cure) → TraceError: that a function of scipy.linalg is not traced so."""
-    refuse(
-        TraceError(
-            f"scipy.linalg.{name} cannot be traced with {what}",
-            where=construct().where,
-            cause="what NumPy's functions compute is traced",
-            cure=cure,
-        )
-    )
+    cause = "what NumPy's functions compute is traced"
+    refuse_because(f"scipy.linalg.{name} cannot be traced with {what}", cause=cause, cure=cure)
 
 
 def _triangle(a: Any, lower: bool, unit_diagonal: bool = False) -> Any:

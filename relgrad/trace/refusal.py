@@ -27,6 +27,7 @@ from relgrad.trace.cures import (
     UNKNOWN,
     VALUES,
     WRITE,
+    of_class,
 )
 from relgrad.trace.decisions import is_deciding, is_given
 from relgrad.trace.nesting import Nesting
@@ -78,7 +79,7 @@ class StoreError(TraceError):
     """A traced value cannot be written into an array of NumPy's, which records nothing."""
 
 
-def _refuse(
+def refuse_because(
     what: str,
     at: Construct | None = None,
     *,
@@ -106,7 +107,7 @@ def refuse_condition(of: Term | None = None, numpy_too: bool = False) -> NoRetur
     name, cure = CONDITIONS.get(at.kind, ("the truth value of a traced array", CONDITIONS["if"][1]))
     if at.kind == "call":
         name, cure = f"{at.called or 'a call'}(...)", _call_cure(at) or cure
-    _refuse(
+    refuse_because(
         f"{name} depends on a traced array",
         at,
         of=of,
@@ -131,7 +132,7 @@ def refuse_number(kind: str, of: Term | None = None, numpy_too: bool = False) ->
     if not cure and kind == "str":
         cure = "show the whole array, which prints its dtype and shape, or format the result of the call"
     named = "an index" if kind == "index" else f"a Python {kind}"
-    _refuse(
+    refuse_because(
         f"a traced array cannot become {named}",
         at,
         of=of,
@@ -149,7 +150,7 @@ def refuse_array(of: Term | None = None) -> NoReturn:
     cure = _call_cure(at)
     if at.kind == "subscript":
         cure = "take entries with np.take(array, index), or choose with np.where"
-    _refuse(
+    refuse_because(
         "a traced array cannot become an ndarray",
         at,
         of=of,
@@ -161,7 +162,7 @@ def refuse_array(of: Term | None = None) -> NoReturn:
 
 def refuse_hash(numpy_too: bool = False) -> NoReturn:
     """{x} → TraceError: the refusal of `hash(x)`, which sets, dict keys and memoising functions ask for."""
-    _refuse(
+    refuse_because(
         "a traced array cannot be hashed",
         construct(),
         cause="arrays are not hashable, since `==` compares entries; sets, dict keys and memoising decorators"
@@ -173,7 +174,7 @@ def refuse_hash(numpy_too: bool = False) -> NoReturn:
 
 def refuse_pickle() -> NoReturn:
     """pickle.dumps(x) → TraceError: the refusal of pickling, which other processes ask for."""
-    _refuse(
+    refuse_because(
         "a traced array cannot be pickled",
         construct(),
         cause=f"another process cannot record what happens to it; {VALUES}",
@@ -184,35 +185,19 @@ def refuse_pickle() -> NoReturn:
 def refuse_operand(cls: type) -> NoReturn:
     """x + None → TraceError: the refusal of an operand that would lose its meaning as an array of real numbers."""
     name = cls.__name__
-    if issubclass(cls, np.ma.MaskedArray):
-        cause, cure = (
-            "its mask would be lost",
-            "pass the data, and the mask as an array of its own for np.where",
-        )
-    elif issubclass(cls, np.matrix):
-        cause, cure = (
-            "np.matrix means other things by * and **",
-            "pass np.asarray(matrix) and write @ for the product",
-        )
-    elif hasattr(cls, "toarray"):
-        cause, cure = "sparse arrays follow other rules than NumPy", "pass its .toarray()"
-    elif issubclass(cls, complex):
-        cause, cure = (
-            "derivatives are taken over the real numbers",
-            "pass real and imaginary parts as two arrays",
-        )
-    elif cls is type(None):
-        cause, cure = "None is no number", "compare with `x is None`, which does not look into the array"
-    else:
-        cause, cure = f"a {name} is no number", "pass numbers and arrays of numbers"
-    _refuse(f"a {name} cannot be combined with a traced array", cause=cause, cure=cure)
+    cause, cure = of_class(cls) or (
+        ("sparse arrays follow other rules than NumPy", "pass its .toarray()")
+        if hasattr(cls, "toarray")
+        else (f"a {name} is no number", "pass numbers and arrays of numbers")
+    )
+    refuse_because(f"a {name} cannot be combined with a traced array", cause=cause, cure=cure)
 
 
 def refuse_write(cause: str, cure: str, kind: type[TraceError] = TraceError) -> NoReturn:
     """x[0] = 1 of an argument → TraceError: the refusal of writing where NumPy would, or would change the caller's
     arrays.
     """
-    _refuse(
+    refuse_because(
         "a traced array cannot be changed in place",
         construct(),
         cause=cause,
@@ -223,7 +208,7 @@ def refuse_write(cause: str, cure: str, kind: type[TraceError] = TraceError) -> 
 
 def refuse_position() -> NoReturn:
     """x[i, j] = y, i traced → TraceError: the refusal of writing to entries whose positions depend on values."""
-    _refuse(
+    refuse_because(
         "entries at traced positions cannot be written to",
         construct(),
         cause=f"which entries they are depends on values; {VALUES}",
@@ -233,7 +218,7 @@ def refuse_position() -> NoReturn:
 
 def refuse_layout(at: Construct) -> NoReturn:
     """y = x.reshape(n); x += 1; y → TraceError: the refusal of reading an array that may have been written to."""
-    _refuse(
+    refuse_because(
         "whether a traced array was written to is not known",
         at,
         cause="it was reshaped, one of the two arrays was written to, and it depends on the layout of memory, row by"
@@ -244,7 +229,7 @@ def refuse_layout(at: Construct) -> NoReturn:
 
 def _refuse_store(at: Construct) -> NoReturn:
     """a[i] = x, a an ndarray → StoreError: the refusal of writing a traced array into an ndarray."""
-    _refuse(
+    refuse_because(
         f"a traced array cannot be written into an ndarray: {at.quoted or 'a[i] = x'}",
         cause=LOST if is_deciding() else VALUES,
         cure=WRITE,
@@ -256,7 +241,7 @@ def refuse_output(ufunc: str) -> NoReturn:
     """Raise the TraceError of `out=`, which `a += x` on an ndarray means too."""
     at = construct()
     inplace = at.kind == "inplace"
-    _refuse(
+    refuse_because(
         f"a traced result cannot be written into an ndarray: {at.quoted or f'{ufunc}(..., out=...)'}",
         cause=f"{'`a += x` writes into the array a; ' if inplace else ''}{LOST if is_deciding() else VALUES}",
         cure="write a = a + x, which makes a new array; or make a within the function, with np.zeros(n) or np.array(a)"
@@ -284,19 +269,19 @@ def _call_cure(at: Construct) -> str:
 def refuse_method(name: str) -> NoReturn:
     """Raise the TraceError of an array method that cannot be traced."""
     cause, cure = METHODS.get(name, UNKNOWN)
-    _refuse(f"the array method .{name}() cannot be traced", cause=cause, cure=cure)
+    refuse_because(f"the array method .{name}() cannot be traced", cause=cause, cure=cure)
 
 
 def refuse_attribute(name: str) -> NoReturn:
     """Raise the TraceError of an array attribute that cannot be traced."""
     cause, cure = ATTRIBUTES[name]
-    _refuse(f"a traced array has no .{name}", cause=cause, cure=cure)
+    refuse_because(f"a traced array has no .{name}", cause=cause, cure=cure)
 
 
 def refuse_function(function: Any) -> NoReturn:
     """Raise the TraceError of a NumPy function that cannot be traced."""
     cause, cure = FUNCTIONS.get(function, UNKNOWN)
-    _refuse(f"{function_name(function)} cannot be traced", cause=cause, cure=cure)
+    refuse_because(f"{function_name(function)} cannot be traced", cause=cause, cure=cure)
 
 
 def function_name(function: Any) -> str:

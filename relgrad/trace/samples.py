@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import TraceError
 from relgrad.op import Symbolic
-from relgrad.ops.creation import holds_symbolic, stack_nested
-from relgrad.trace.construct import construct
+from relgrad.ops.creation import holds_symbolic
 from relgrad.trace.numbers import Number, number
 from relgrad.trace.patches import StandIn
-from relgrad.trace.refusal import refuse
-from relgrad.trace.tracer import wrap
+from relgrad.trace.refusal import refuse_because
+from relgrad.trace.tracer import gathered
 
 
 def _sample(data: Any) -> Any:
@@ -29,15 +27,12 @@ def _sample(data: Any) -> Any:
     """
     if not holds_symbolic(data):
         return np.asarray(data, float)
-    x = data if isinstance(data, Symbolic) else wrap(stack_nested(data))
-    if x.dtype != np.float64:  # type: ignore[attr-defined]
-        refuse(
-            TraceError(
-                f"a function of `statistics` cannot be traced for numbers of the dtype {x.dtype}",  # type: ignore[attr-defined]
-                where=construct().where,
-                cause="its class depends on values: the mean of 1 and 3 is an integer, that of 1 and 2 a float",
-                cure="write x.astype(float), or call np.mean, np.median, np.var, np.std",
-            )
+    x: Any = gathered(data)
+    if x.dtype != np.float64:
+        refuse_because(
+            f"a function of `statistics` cannot be traced for numbers of the dtype {x.dtype}",
+            cause="its class depends on values: the mean of 1 and 3 is an integer, that of 1 and 2 a float",
+            cure="write x.astype(float), or call np.mean, np.median, np.var, np.std",
         )
     return x
 

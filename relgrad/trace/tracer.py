@@ -37,6 +37,7 @@ from relgrad.trace.refusal import (
     function_name,
     refuse,
     refuse_attribute,
+    refuse_because,
     refuse_operand,
     refuse_output,
     refuse_write,
@@ -299,7 +300,7 @@ def _operand(x: Any) -> Any:
         refuse_operand(type(x))
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
         refuse_operand(type(x))
-    return wrap(stack_nested(x)) if isinstance(x, (list, tuple)) and holds_symbolic(x) else x
+    return gathered(x) if isinstance(x, (list, tuple)) else x
 
 
 def _method(name: str) -> Any:
@@ -383,12 +384,10 @@ def _computed_into(function: Any, compute: Callable[..., Any], kwargs: dict[str,
         refuse_output(function_name(function))
     result = compute(**{k: v for k, v in kwargs.items() if k != "out"})
     if result.dtype != out.dtype or result.shape != out.shape:
-        refuse(
-            TraceError(
-                f"{function_name(function)} cannot be traced with this out=",
-                cause=f"the result is {result.dtype} of shape {result.shape}, the array is {out.dtype} of {out.shape}",
-                cure="write y[...] = the result, which converts it",
-            )
+        refuse_because(
+            f"{function_name(function)} cannot be traced with this out=",
+            cause=f"the result is {result.dtype} of shape {result.shape}, the array is {out.dtype} of {out.shape}",
+            cure="write y[...] = the result, which converts it",
         )
     out.write(as_term(result))
     return out
@@ -453,6 +452,11 @@ def wrap(x: Any) -> Any:
         return type(x)([wrap(y) for y in x])
     make = getattr(x, "_make", None) if isinstance(x, tuple) else None
     return x if make is None else make([wrap(y) for y in x])
+
+
+def gathered(x: Any) -> Any:
+    """[[0, x], [y, 0]] → the traced array of these entries, x → x: nested lists that hold traced arrays, as one."""
+    return x if isinstance(x, Symbolic) or not holds_symbolic(x) else wrap(stack_nested(x))
 
 
 _NAMESPACE = Namespace(wrap)

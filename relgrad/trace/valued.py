@@ -7,6 +7,7 @@ np.add.at(y, i, v)    y[i[0]] += v[0]; y[i[1]] += v[1]; …, for the i of the ca
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import as_term, constant
 from relgrad.ops.arguments import call, is_symbolic
 from relgrad.ops.casting import cast
-from relgrad.ops.creation import holds_symbolic, stack_nested
+from relgrad.ops.creation import stack_nested
 from relgrad.ops.gather import ARRAY, Scatter
 from relgrad.ops.shaping import reshape
 from relgrad.trace.decisions import decided, is_deciding
@@ -27,7 +28,7 @@ from relgrad.trace.keys import settled
 from relgrad.trace.lens import fitted, positions, scattered
 from relgrad.trace.numbers import SURE, number
 from relgrad.trace.refusal import StoreError, refuse_condition, refuse_function, refuse_write
-from relgrad.trace.tracer import Tracer, wrap
+from relgrad.trace.tracer import Tracer, gathered, wrap
 
 
 def _truth(x: Any) -> np.ndarray:
@@ -49,16 +50,9 @@ def _decided(x: Any) -> np.ndarray:
     return np.asarray(refuse_condition() if value is None else value)
 
 
-def _nonzero(a: Any) -> Any:
-    return np.nonzero(_truth(a))
-
-
-def _flatnonzero(a: Any) -> Any:
-    return np.flatnonzero(_truth(a))
-
-
-def _argwhere(a: Any) -> Any:
-    return np.argwhere(_truth(a))
+def _of_truth(function: Callable[..., Any]) -> Callable[..., Any]:
+    """np.nonzero → (x ↦ np.nonzero(x ≠ 0), decided): a function of where entries are not zero."""
+    return lambda a: function(_truth(a))
 
 
 def _unique(
@@ -105,15 +99,6 @@ def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     return np.bincount(_decided(x), weights, minlength)
 
 
-def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """fill_diagonal(x, v): x[i, i] = v: traces `np.fill_diagonal`."""
-    x = _target("np.fill_diagonal", a)
-    mask = np.zeros(x.kind.shape, bool)
-    np.fill_diagonal(mask, True, wrap)
-    chosen = np.flatnonzero(mask)
-    _write_at(x, chosen, _cycled(val, np.arange(chosen.size)))
-
-
 def _target(function: Any, x: Any) -> Handle:
     """tracer → itself, ndarray → StoreError: the array that a function writes to."""
     if isinstance(x, Handle):
@@ -125,16 +110,6 @@ def _target(function: Any, x: Any) -> Handle:
     )
 
 
-def _rehearse(function: Callable[..., Any], x: Handle, *args: Any) -> None:
-    """(np.put, x, [5], v) → IndexError as NumPy raises it, for arrays of these shapes and dtypes."""
-
-    def like(a: Any) -> Any:
-        return np.ones(np.shape(a), _dtype(a)) if is_symbolic(a) else a
-
-    with np.errstate(all="ignore"):
-        function(np.ones(x.kind.shape, x.kind.dtype), *map(like, args))
-
-
 def _write_at(x: Handle, places: np.ndarray, values: Any) -> None:
     """Write values to places of an array, counted row by row, the last one where a place is named twice."""
     if places.size:
@@ -142,55 +117,51 @@ def _write_at(x: Handle, places: np.ndarray, values: Any) -> None:
         x.write(scattered(x.term, places, y))
 
 
-def _cycled(values: Any, at: np.ndarray) -> Any:
-    """Return entries of an array that begins anew where it ends."""
-    flat = np.ravel(wrap(stack_nested(values)) if isinstance(values, (list, tuple)) else values)
-    return flat[at % flat.size]
+VALUES = ("v", "vals", "values", "val")
+"""What the functions that write into an array call that which they write."""
 
 
-def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """x.flat[i] = v: traces `np.put`, indices decided."""
-    x = _target("np.put", a)
-    v = wrap(stack_nested(v)) if holds_symbolic(v) else v
-    places, ind = positions(x.kind.shape).ravel(), _decided(ind)
-    _rehearse(np.put, x, ind, v, mode)
-    chosen = np.take(places, np.ravel(ind), mode=mode)  # type: ignore[call-overload]
-    if np.size(v):
-        _write_at(x, chosen, _cycled(v, np.arange(chosen.size)))
+def _writing(function: Callable[..., Any]) -> Callable[..., None]:
+    """np.put → ((x, i, v) ↦ x with v at i): a function that writes into its first argument, at places that are decided.
+
+    Which value stands where is asked of NumPy: put(positions of x, i, further positions, those of v).
+    """
+
+    def write(*args: Any, **kwargs: Any) -> None:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+        (first, a), *_ = (given := bound.arguments).items()
+        x = _target(f"np.{function.__name__}", a)
+        for name in given.keys() - {first}:
+            value = gathered(given[name])
+            if name not in VALUES and is_symbolic(value):
+                value = _truth(value) if name == "mask" else _decided(value)
+            given[name] = value
+        name = next(name for name in VALUES if name in given)
+        v: Any = given[name]
+        places = positions(x.kind.shape)
+        new = np.arange(places.size, places.size + np.size(v)).reshape(np.shape(v))
+        # Entries of these dtypes first: NumPy raises where values cannot be converted.
+        for target, values in ((_ones(x), _ones(v)), (places, new)):
+            given[first], given[name] = target, values
+            function(*bound.args, **bound.kwargs)
+        chosen = np.flatnonzero(places >= places.size)
+        flat = np.ravel(v)
+        _write_at(x, chosen, flat if flat.size == 1 else flat[places.ravel()[chosen] - places.size])
+
+    return write
 
 
-def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
-    """x[i, k[i, j]] = v[i, j]: traces `np.put_along_axis`, indices decided."""
-    x, indices = _target("np.put_along_axis", arr), _decided(indices)
-    values = wrap(stack_nested(values)) if holds_symbolic(values) else values
-    _rehearse(np.put_along_axis, x, indices, values, axis)
-    _write_at(x, np.take_along_axis(positions(x.kind.shape), indices, axis), values)
-
-
-def _place(arr: Any, mask: Any, vals: Any) -> None:
-    """x[mask] = v, the first values again and again: traces `np.place`, the mask decided."""
-    x = _target("np.place", arr)
-    mask = _truth(mask)
-    _rehearse(np.place, x, mask, vals)
-    chosen = np.flatnonzero(mask)
-    _write_at(x, chosen, _cycled(vals, np.arange(chosen.size)))
-
-
-def _putmask(a: Any, mask: Any, values: Any) -> None:
-    """x[mask] = v[mask], values repeated by their places: traces `np.putmask`, the mask decided."""
-    x = _target("np.putmask", a)
-    mask = _truth(mask)
-    _rehearse(np.putmask, x, mask, values)
-    chosen = np.flatnonzero(mask)
-    if np.size(values):
-        _write_at(x, chosen, _cycled(values, chosen))
+def _ones(x: Any) -> Any:
+    """x : float32 (3,) → [1, 1, 1]; a plain value → itself: what NumPy may be asked with about shapes and dtypes."""
+    return np.ones(np.shape(x), _dtype(x)) if is_symbolic(x) else x
 
 
 def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     """Trace `ufunc.at(a, indices, b)`: a[indices] = ufunc(a[indices], b), once for each time that an entry is named."""
     x = _target(f"np.{ufunc.__name__}.at", a)
     indices = settled(indices, written=True)
-    _rehearse(ufunc.at, x, indices, *([] if b is None else [b]))
+    with np.errstate(all="ignore"):
+        ufunc.at(_ones(x), indices, *([] if b is None else [_ones(b)]))  # raises what NumPy raises
     chosen = positions(x.kind.shape)[indices]
     if not chosen.size:
         return
@@ -428,14 +399,12 @@ def _tolist(self: Tracer) -> Any:
 
 
 def _where(condition: Any, *branches: Any) -> Any:
-    return _nonzero(condition) if not branches else NotImplemented
+    return np.nonzero(_truth(condition)) if not branches else NotImplemented
 
 
 QUERIES.update(
     {
-        np.nonzero: _nonzero,
-        np.flatnonzero: _flatnonzero,
-        np.argwhere: _argwhere,
+        **{f: _of_truth(f) for f in (np.nonzero, np.flatnonzero, np.argwhere)},
         np.unique: _unique,
         np.bincount: _bincount,
         np.linalg.lstsq: _lstsq,
@@ -444,11 +413,7 @@ QUERIES.update(
         np.nanpercentile: _of_numbers(np.percentile),
         np.polymul: _polymul,
         **{f: _of_integers(f) for f in (np.unravel_index, np.ravel_multi_index)},
-        np.put: _put,
-        np.put_along_axis: _put_along_axis,
-        np.place: _place,
-        np.putmask: _putmask,
-        np.fill_diagonal: _fill_diagonal,
+        **{f: _writing(f) for f in (np.put, np.put_along_axis, np.place, np.putmask, np.fill_diagonal)},
         np.pad: _pad,
         np.piecewise: _piecewise,
         np.where: _where,
@@ -461,8 +426,8 @@ QUERIES.update(
         "item": _item,
         "tolist": _tolist,
         "__round__": _round,
-        "nonzero": _nonzero,
-        "put": _put,
+        "nonzero": _of_truth(np.nonzero),
+        "put": _writing(np.put),
         "itemset": lambda self, *args: self.__setitem__(args[:-1], args[-1]),
     }
 )

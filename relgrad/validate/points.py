@@ -71,9 +71,7 @@ class Sample:
                 continue
             with np.errstate(all="ignore"):
                 (value,) = interpret([t], {leaf: labels[leaf.op.label] for leaf in leaves})
-            above = value > known.low if known.open_low else value >= known.low
-            below = value < known.high if known.open_high else value <= known.high
-            if not np.all(above & below):
+            if not known.holds(value):
                 return False
         return True
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from relgrad.conventions import Conventions
 from relgrad.display.text import show
-from relgrad.errors import RelgradError, RelgradWarning, WrongRewrite, is_users, readable, warn
+from relgrad.errors import RelgradWarning, WrongRewrite, is_users, readable, warn
 from relgrad.relation import Library
 from relgrad.schedule import NAIVE, Left, Strategy
 from relgrad.step import Derivation, Step
@@ -104,7 +104,10 @@ class _Validation:
         if self._fault(naive, None) is not None:
             # Not the rewriting's doing: what the caller's arrays make of it will tell.
             if fault.difference is not None:
-                warn(WrongRewrite(self._miscomputed(fault)))
+                self._tell(
+                    f"{self.subject.name} is compiled to something else than is written",
+                    f"{_seen(fault, self.subject.inputs)}; an op whose `source` is not its `perform` does that",
+                )
             return program or naive
         for left, guilty in self._remedies(program, fault):
             better = self._right(left)
@@ -125,14 +128,9 @@ class _Validation:
                 raise
             return None, error
 
-    def _miscomputed(self, fault: Fault) -> RelgradError:
-        """fault → RelgradError: that a program is compiled to something else than is written."""
-        return RelgradError(
-            f"{self.subject.name} is compiled to something else than is written",
-            where=self.subject.where or "<unknown>",
-            cause=f"{_seen(fault, self.subject.inputs)}; an op whose `source` is not its `perform` does that",
-            cure=REPORT,
-        )
+    def _tell(self, what: str, cause: str, where: str | None = None, cure: str = REPORT) -> None:
+        """Warn of a program that is not what is written."""
+        warn(WrongRewrite, what, where=where or self.subject.where or "<unknown>", cause=cause, cure=cure)
 
     def _right(self, left: Left) -> Any:
         """Return the program without some moves if it is right, or None."""
@@ -255,26 +253,16 @@ class _Validation:
             )
             place = None if before is None else line_of(before, wrong.derivation, lines)
             changed = "" if before is None else f"{_shown(before)} became {_shown(after)}; "
-            warn(
-                WrongRewrite(
-                    RelgradError(
-                        f"{row} changed what {subject.name} computes, and is left out of it",
-                        where=place or subject.where or "<unknown>",
-                        cause=changed + _seen(fault, subject.inputs),
-                        cure=MEND if is_users(rows.get(g.step.name, "<relgrad ")) else REPORT,
-                    )
-                )
+            self._tell(
+                f"{row} changed what {subject.name} computes, and is left out of it",
+                changed + _seen(fault, subject.inputs),
+                place,
+                MEND if is_users(rows.get(g.step.name, "<relgrad ")) else REPORT,
             )
         if not guilty:
-            warn(
-                WrongRewrite(
-                    RelgradError(
-                        f"rewriting changed what {subject.name} computes, which is used as it is written",
-                        where=subject.where or "<unknown>",
-                        cause=_seen(fault, subject.inputs),
-                        cure=REPORT,
-                    )
-                )
+            self._tell(
+                f"rewriting changed what {subject.name} computes, which is used as it is written",
+                _seen(fault, subject.inputs),
             )
 
 
