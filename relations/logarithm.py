@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import log1mexp, logsumexp, softplus
-from relgrad.relation import exact_at_minus_one, relation
+from relgrad.relation import exact_at_minus_one, nonnegative, relation
 
 
 @relation(source="definition of the logarithm")
@@ -46,3 +46,9 @@ def log_of_one_plus(x):
 def log_of_distance_from_minus_one(x):
     """The log of a size that is near one, on either side of zero."""
     return np.log(np.abs(1 + x)), np.log1p(np.maximum(x, -2 - x)), exact_at_minus_one(x)
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_reciprocal(x):
+    """The log of a reciprocal."""
+    return np.log(1 / x), -np.log(x), nonnegative(x)

@@ -13,7 +13,6 @@ import numpy as np
 
 from relgrad.accuracy.instance import Instance
 from relgrad.accuracy.report import Witness
-from relgrad.accuracy.sample import holds
 from relgrad.balls.graph import Enclosure, enclose
 from relgrad.errors import RelgradError
 from relgrad.gradient import gradient, ones_like
@@ -85,7 +84,7 @@ def _distance(left: Term, free: list[Term]) -> dict[Term, Term]:
 
 def _ties(t: Term, rng: np.random.Generator) -> Any:
     """x ≥ 0 → [0, 1, 0.5, 1, …]: entries for a leaf, of few values that its range holds."""
-    held = [x for x in TIES if holds(t.op.range, x)]
+    held = [x for x in TIES if t.op.range.holds(x)]
     return rng.choice(held or [t.op.range.low / 2 + t.op.range.high / 2], size=t.type.shape)
 
 
