@@ -164,7 +164,9 @@ class _Masks:
                 return None
             yes, no = [Tracer(constant(False) if z is None else z) for z in known]
             zero = as_term(np.where(Tracer(self._guarded.get(condition, condition)), yes, no))
-            return self._certain(zero, condition)
+            # Where both branches are 0 the condition does not matter.
+            both = [] if None in known else [as_term(np.logical_and(yes, no))]
+            return _either([self._certain(zero, condition), *both])
         known = [z for z in zeros if z is not None]
         if op.elementwise or type(op) is Cast:
             if op is multiply:
