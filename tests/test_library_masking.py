@@ -126,6 +126,32 @@ def test_what_is_bounded_where_it_is_a_number_is_not_multiplied_by_zero(strategy
         np.testing.assert_allclose(slope, 3 * X * np.sqrt(np.sum(X * X)), rtol=1e-12)
 
 
+BESIDE = {
+    "itself": lambda u, root: np.where(u > 0.2, root, u),
+    "what is left of one": lambda u, root: np.where(u > 0.2, root, 1 - u),
+    "its square": lambda u, root: np.where(u > 0.2, u * root, u**2),
+    "an inverse root": lambda u, root: np.where(u > 0.2, 1 / root, u),
+    "a factor": lambda u, root: u * (u + np.where(u > 0.2, root, 0.0)),
+    "a factor of an inverse": lambda u, root: u * (1 + np.where(u > 0.2, 1 / root, 0.0)),
+    "a divisor": lambda u, root: (u + np.where(u > 0.2, root, 0.0)) / u,
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("u", [np.cos, np.sin, lambda x: x**3 - x], ids=["cos", "sin", "cubic"])
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_root_in_one_branch_is_no_factor_of_the_other(name, u, strategy):
+    """u = √u·√u where u is not negative, and one summand of a sum says nothing of the others."""
+    x = np.array([0.75, -1.79, 1.225, -0.4])
+    f = lambda x: BESIDE[name](u(x), np.sqrt(u(x)))
+    alone = lambda x: BESIDE[name](u(x), np.sqrt(np.where(u(x) > 0.2, u(x), 1.0)))
+    v = np.array([1.0, 2.0, -1.0, 0.5])
+    twice = lambda f, how: rg.grad(lambda x: np.sum(rg.grad(lambda x: np.sum(f(x)), **how)(x) * v), **how)(x)
+    expected = twice(alone, {"strategy": "naive"})
+    np.testing.assert_allclose(twice(f, {"strategy": strategy}), expected, rtol=1e-9, atol=1e-12)
+
+
 def test_masks_that_broadcast():
     f = lambda x: np.sum(np.where(x[:, None] > 0, np.sqrt(x)[:, None] * W, 0.0))
     np.testing.assert_allclose(rg.grad(f)(X), [0, 0.75, 0])
