@@ -22,7 +22,6 @@ from relgrad.compile.decided import decide
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.precise import in_float64, mended, widened
 from relgrad.compile.undefined import keep_numbers, keep_undefined
-from relgrad.compile.zeros import without_negative_zeros
 from relgrad.conventions import Conventions
 from relgrad.definedness import Domains, tests, undefined, undefined_where_tested
 from relgrad.differentiate import as_decided
@@ -197,8 +196,7 @@ class Transformed(Shown):
                 """[y·y − x] → its program, which is computed again with more digits where these cancel."""
                 wide = in_float64(traced) if how.precise and extended and not left else None
                 bits = wide and HALF_OF_SINGLE
-                if strategy.relates:
-                    after = without_negative_zeros(traced.outputs, after)
+                options["relates"] = strategy.relates
                 plain = functools.partial(compile_program, traced, after, name, extended, **options)
                 compiled = plain(precise=how.precise and extended, bits=bits)
                 if not compiled.program.guards:
