@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.op import Constant, is_constant
-from relgrad.ops.arithmetic import multiply, negative, subtract
+from relgrad.op import Constant, as_term, is_constant
+from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
+from relgrad.ops.comparison import logical_and, logical_or
 from relgrad.ops.intervals import TRUTH
 from relgrad.term import Term, is_term, kept
 from relgrad.types import NONNEGATIVE, REAL, ArrayType, Interval
@@ -136,6 +137,63 @@ def is_empty(x: Interval) -> bool:
     (False, True)
     """
     return x.low > x.high or (x.low == x.high and (x.open_low or x.open_high))
+
+
+def possible(test: Term) -> Term | None:
+    """1 − x < 0 → x > 1, e^x < 0 → None: a test of operands in its simplest form, or None for one that is never true.
+
+    log(1 − x) and log1p(−x) are tested alike.
+    """
+    if test.op in (logical_or, logical_and):
+        parts = [possible(x) for x in test.rands]
+        known = [x for x in parts if x is not None]
+        if len(known) == 2:
+            return test.op.make_node(*known)
+        return known[0] if known and test.op is logical_or else None
+    return _comparison(test) if test.op.solutions is not None else test
+
+
+def _comparison(test: Term) -> Term | None:
+    """2·x + 1 < 0 → x < −1/2, peeled until x is no affine function; None where the range of x excludes it."""
+    op, (x, bound) = test.op, test.rands
+    if not is_number(bound):
+        return test
+    limit = float(bound.op.value)
+    if is_empty(meet(range_of(x), op.solutions(limit))):
+        return None
+    while (found := _peeled(op, x, limit)) is not None:
+        op, x, limit = found
+    return op.make_node(x, as_term(limit))
+
+
+def _peeled(op: Any, x: Term, limit: float) -> tuple[Any, Term, float] | None:
+    """a + x < c → x < c − a;    −x < c → x > −c;    k·x < c → x < c/k, or x > c/k for k < 0; None for others."""
+    if x.op is negative:
+        return op.mirrored, x.rands[0], -limit
+    if len(x.rands) != 2 or x.op not in (add, subtract, multiply, divide):
+        return None
+    a, b = x.rands
+    if x.op is add and is_number(a):
+        return op, b, limit - float(a.op.value)
+    if x.op is add and is_number(b):
+        return op, a, limit - float(b.op.value)
+    if x.op is subtract and is_number(b):
+        return op, a, limit + float(b.op.value)
+    if x.op is subtract and is_number(a):
+        return op.mirrored, b, float(a.op.value) - limit
+    if x.op is multiply and (is_number(a) or is_number(b)):
+        number, rest = (a, b) if is_number(a) else (b, a)
+        k = float(number.op.value)
+        return (op if k > 0 else op.mirrored, rest, limit / k) if k else None
+    if x.op is divide and is_number(b):
+        k = float(b.op.value)
+        return (op if k > 0 else op.mirrored, a, limit * k) if k else None
+    return None
+
+
+def is_number(x: Term) -> bool:
+    """2.5 → True; x, [1, 2], ∞ → False: whether a term is one finite number."""
+    return is_constant(x) and x.op.value.ndim == 0 and bool(np.isfinite(x.op.value))
 
 
 def in_words(name: str, x: Interval) -> str:

@@ -323,6 +323,8 @@ class Contract:
     """
     divisors: tuple[int, ...] = ()
     """The operands of which only a zero makes the result infinite, though others are finite: y of x/y."""
+    signs: tuple[int, ...] = ()
+    """The operands, divisors apart, of which the sign of a zero shows: both of arctan2(x, y)."""
 
     grows: bool = False
     """Whether results may leave the range of floats though operands are in it, as eˣ and x·y do."""

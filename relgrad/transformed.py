@@ -196,6 +196,7 @@ class Transformed(Shown):
                 """[y·y − x] → its program, which is computed again with more digits where these cancel."""
                 wide = in_float64(traced) if how.precise and extended and not left else None
                 bits = wide and HALF_OF_SINGLE
+                options["relates"] = strategy.relates
                 plain = functools.partial(compile_program, traced, after, name, extended, **options)
                 compiled = plain(precise=how.precise and extended, bits=bits)
                 if not compiled.program.guards:

@@ -34,6 +34,7 @@ KINDS: dict[str, Any] = {
     "n_outputs": int,
     "finite": (bool, Callable),
     "divisors": tuple,
+    "signs": tuple,
     "rough": (tuple, Callable),
     "out_of_range": str,
     "cancels": str,
@@ -98,7 +99,7 @@ def test_answers_of_ranges_are_of_as_many_as_there_are_operands(op):
         ranges = [r] * op.arity
         finite, rough = (a(*ranges) if callable(a) else a for a in (op.finite, op.rough))
         assert finite in (True, False)
-        assert all(0 <= i < op.arity for i in (*rough, *op.divisors))
+        assert all(0 <= i < op.arity for i in (*rough, *op.divisors, *op.signs))
     assert not op.as_sum or len(op.as_sum) == op.arity
     assert op.as_product is None or len(op.as_product[1]) == op.arity
 

@@ -361,3 +361,27 @@ def test_the_examples_of_the_documentation():
         results = doctest.DocTestRunner(optionflags=flags).run(test)
     assert results.attempted > 30
     assert results.failed == 0
+
+
+SIGNS: dict[str, Any] = {
+    "a bump": lambda x: np.exp(-1 / (1 - x**2)),
+    "a bump, in its bounds": lambda x: np.where(np.abs(x) <= 1, np.exp(-1 / (1 - x * x)), 0.0),
+    "an inverse root": lambda x: 1 / np.sqrt(1 - x**2),
+    "a power": lambda x: (1 - x**2) ** -1.0,
+    "less a power": lambda x: -1 / (x**4 - 1),
+    "less an exponential": lambda x: 1 / (1 - np.exp(x - 1)),
+    "a decay": lambda x: np.exp(-1 / np.sqrt(1 - np.exp(x * x - 1))),
+    "twice": lambda x: 1 / (2 - 2 * np.exp(x - 1)),
+    "an angle": lambda x: np.arctan2(1 - np.exp(x - 1), -1.0),
+    "a sign": lambda x: np.copysign(1.0, 1 - np.exp(x - 1)),
+    "as it is written": lambda x: 1 / -np.log(x * x),
+}
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("name", SIGNS)
+def test_the_zero_of_a_difference_has_the_sign_that_it_has_as_written(name: str, strategy: str) -> None:
+    f = SIGNS[name]
+    with np.errstate(all="ignore"):
+        for x in (np.float64(1.0), np.float64(-1.0), np.array([1.0, -1.0, 0.25]), np.ones(1, np.float32)):
+            np.testing.assert_allclose(rg.stabilize(f, strategy=strategy)(x), f(x), rtol=1e-6)

@@ -630,6 +630,7 @@ def test_a_share_that_overflows_is_met_by_a_factor_that_is_as_small():
     assert half(389.0) == pytest.approx(0.5, rel=1e-13)
     with np.errstate(over="raise"):
         assert np.isnan(kernels.gibbs(np.array(0.0), np.array([-np.inf, -np.inf])))
+        assert kernels.gibbs(np.array(0.0), np.array([np.inf, np.inf])) == 0
 
 
 def test_plans_of_transport_keep_their_gradient_where_kernels_are_far_below_one():

@@ -82,6 +82,76 @@ def test_forward_and_reverse_mode_agree(name):
     np.testing.assert_allclose(tangent, rg.grad(lambda x: np.sum(f(x)))(X) * V, rtol=1e-14)
 
 
+DOMAINS = {
+    np.sqrt: (0.0, np.inf),
+    np.log: (0.0, np.inf),
+    np.log1p: (-1.0, np.inf),
+    np.arcsin: (-1.0, 1.0),
+    np.arccos: (-1.0, 1.0),
+    np.arctanh: (-1.0, 1.0),
+    np.arccosh: (1.0, np.inf),
+}
+WAYS = {
+    "a factor": lambda f, t: t * f(t),
+    "its sign is": lambda f, t: t * np.sign(f(t)),
+    "a bounded function of it is": lambda f, t: t * np.tanh(f(t)),
+    "its own square": lambda f, t: (t * f(t)) ** 2,
+    "what it is at most": lambda f, t: np.minimum(f(t), 0.4) * t,
+    "of what cannot be positive": lambda f, t: t * f(t) + t * np.sqrt(t * t) ** 1.5,
+}
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("outer", [np.square, np.sinc, np.arctan], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("f", DOMAINS, ids=lambda f: f.__name__)
+def test_what_has_no_value_outside_of_its_domain_is_not_multiplied_by_zero(f, way, outer, strategy):
+    low, high = DOMAINS[f]
+    x = np.array([-3.0, -0.7, -0.2, 0.3, 0.8, 1.7, 4.0])
+    inside = (x > low) & (x < high)
+    taken = lambda t: WAYS[way](f, t)
+    chosen = lambda t: np.where((t > low) & (t < high), taken(t), t)
+    slope = lambda of, x: rg.grad(lambda t: np.sum(outer(of(t))), strategy=strategy)(x)
+    expected = np.where(inside, 0.0, slope(lambda t: t, x))
+    expected[inside] = slope(taken, x[inside])
+    np.testing.assert_allclose(slope(chosen, x), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_what_is_bounded_where_it_is_a_number_is_not_multiplied_by_zero(strategy):
+    for power in (0.5, 1.5, -0.5):
+        f = lambda x, p=power: np.where(np.sum(x * x) > 0, np.sum(x * x) ** 1.5, (-np.sum(x * x)) ** p)
+        slope = rg.grad(f, strategy=strategy)(X)
+        np.testing.assert_allclose(slope, 3 * X * np.sqrt(np.sum(X * X)), rtol=1e-12)
+
+
+BESIDE = {
+    "itself": lambda u, root: np.where(u > 0.2, root, u),
+    "what is left of one": lambda u, root: np.where(u > 0.2, root, 1 - u),
+    "its square": lambda u, root: np.where(u > 0.2, u * root, u**2),
+    "an inverse root": lambda u, root: np.where(u > 0.2, 1 / root, u),
+    "a factor": lambda u, root: u * (u + np.where(u > 0.2, root, 0.0)),
+    "a factor of an inverse": lambda u, root: u * (1 + np.where(u > 0.2, 1 / root, 0.0)),
+    "a divisor": lambda u, root: (u + np.where(u > 0.2, root, 0.0)) / u,
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("u", [np.cos, np.sin, lambda x: x**3 - x], ids=["cos", "sin", "cubic"])
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_root_in_one_branch_is_no_factor_of_the_other(name, u, strategy):
+    """u = √u·√u where u is not negative, and one summand of a sum says nothing of the others."""
+    x = np.array([0.75, -1.79, 1.225, -0.4])
+    f = lambda x: BESIDE[name](u(x), np.sqrt(u(x)))
+    alone = lambda x: BESIDE[name](u(x), np.sqrt(np.where(u(x) > 0.2, u(x), 1.0)))
+    v = np.array([1.0, 2.0, -1.0, 0.5])
+    twice = lambda f, how: rg.grad(lambda x: np.sum(rg.grad(lambda x: np.sum(f(x)), **how)(x) * v), **how)(x)
+    expected = twice(alone, {"strategy": "naive"})
+    np.testing.assert_allclose(twice(f, {"strategy": strategy}), expected, rtol=1e-9, atol=1e-12)
+
+
 def test_masks_that_broadcast():
     f = lambda x: np.sum(np.where(x[:, None] > 0, np.sqrt(x)[:, None] * W, 0.0))
     np.testing.assert_allclose(rg.grad(f)(X), [0, 0.75, 0])

@@ -143,6 +143,7 @@ def test_the_kernels_at_their_limits():
     np.testing.assert_allclose(log_prod(rows, axis=0, keepdims=True), [[np.log(2e200), np.log(3e200)]])
     assert centred(np.float32([1, 2])).dtype == np.float32
     np.testing.assert_allclose(centred(centred(X)), centred(X), rtol=1e-15)
+    np.testing.assert_array_equal(centred(np.array([1.0, np.inf])), [-np.inf, np.nan])
 
 
 @pytest.mark.parametrize("strategy", ["default", "eager"])

@@ -210,6 +210,16 @@ def test_a_branch_that_is_not_taken_may_be_undefined(f: Any) -> None:
     assert found[0][0] == 0
 
 
+def test_where_nothing_flows_to_either_branch_it_does_not_matter_which_is_taken() -> None:
+    """min(√x, x) of x < 0: NaN is neither below x nor equal to it, and what flows to the choice is 0."""
+    f = lambda x: np.sum(np.where(x > 0, np.minimum(np.sqrt(x), x), np.array([0.3, 0.6])))
+    g = lambda x: np.where(x > 0, x * np.minimum(np.sqrt(x), 1.0), x)
+    with np.errstate(all="ignore"):
+        assert [rg.grad(f)(np.array([x])).item() for x in (-1.0, 4.0)] == [0.0, 0.5]
+        assert np.isnan(rg.grad(f)(np.array([NAN])))
+        assert all(np.isfinite(d).all() for d in orders(g, np.array([-1.0, 0.5, 2.0])))
+
+
 def test_nan_in_a_mask_is_no_mask() -> None:
     x = np.array([NAN, 0.25, -1.0])
     with np.errstate(all="ignore"):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from quicktions import Fraction
 
+from relgrad.bounds import range_of
 from relgrad.calculus.fit import Terms, fitted, values
 from relgrad.calculus.laurent import Around
 from relgrad.calculus.orders import Orders
@@ -103,7 +104,7 @@ class Series(Elementwise):
         known: dict[Term, Interval] = {self.argument: ranges[0]}
         for node in subterms(self.body):
             if type(node.op) is Constant:
-                known[node] = Interval(float(node.op.value), float(node.op.value))
+                known[node] = range_of(node)
             elif node not in known:
                 known[node] = node.op.range_of(*[known[rand] for rand in node.rands])
         found = known[self.body]

@@ -21,6 +21,7 @@ from relgrad.compile.extended import may_leave_range
 from relgrad.compile.guards import guards, watched
 from relgrad.compile.sink import sink_squeezes
 from relgrad.compile.source import Source, write_source
+from relgrad.compile.zeros import without_negative_zeros
 from relgrad.schedule.fold import fold
 from relgrad.term import Term, rebuild, remade
 from relgrad.trace.trace import Traced
@@ -104,6 +105,7 @@ def compile_program(
     precise: bool = False,
     bits: int | None = None,
     folds: bool = True,
+    relates: bool = False,
     results: Callable[[Sequence[str]], str] | None = None,
     decorator: str = "",
     **options: Any,
@@ -112,7 +114,7 @@ def compile_program(
 
     Constants are folded first, if it `folds`. An `extended` program is computed again in extended range where it leaves
     that of floats on the way, if it can. A `precise` one returns besides whether digits have cancelled, so many `bits`
-    of them, if they can.
+    of them, if they can. Where a strategy `relates`, the zero of a difference is +0, whatever that is read as.
     `results` writes another expression of the results, `decorator` is a line that stands before the function; `options`
     are those of `write_source`. Tracebacks show the generated lines.
     """
@@ -126,11 +128,12 @@ def compile_program(
     roots = sink_squeezes(fold_constants(roots) if folds else roots)
     roots = watched(roots) if precise else roots
     extended = extended and may_leave_range(roots)
-    options |= {
-        "extended": extended,
-        "outside": traced.outside,
-        "guards": guards(roots, bits=bits) if precise else (),
-    }
+    count, tests = len(roots), guards(roots, bits=bits) if precise else []
+    if relates:
+        written = [*traced.outputs, *sink_squeezes(traced.outputs)]
+        found = without_negative_zeros(written, [*roots, *tests])
+        roots, tests = found[:count], found[count:]
+    options |= {"extended": extended, "outside": traced.outside, "guards": tests}
     source = write_source(name, taken, inputs, roots, results or traced.out_structure, **options)
     return compile_source(replace(source, function=decorator + source.function) if decorator else source)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.bounds import is_empty, meet, range_of
+from relgrad.bounds import is_empty, is_number, meet, possible
 from relgrad.contract import Contract
 from relgrad.interpret import unknown
 from relgrad.leaf import Anchor
 from relgrad.op import as_term, is_constant
 from relgrad.ops.align import FLOATING
-from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
+from relgrad.ops.arithmetic import add, divide, multiply, subtract
 from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import (
     greater,
@@ -57,7 +57,7 @@ def _beyond_rounding(test: Term | None) -> Term | None:
     if test.op is not less and test.op is not greater:
         return test
     x, bound = test.rands
-    if not x.rands or x.type.dtype.kind != "f" or not _is_number(bound):
+    if not x.rands or x.type.dtype.kind != "f" or not is_number(bound):
         return test
     limit, margin = float(bound.op.value), float(np.finfo(x.type.dtype).eps) ** 0.75
     sign = -1.0 if test.op is less else 1.0
@@ -127,62 +127,6 @@ class Domains:
         return {t: _beyond_rounding(possible(x)) for t, x in zip(self._found, plain, strict=True)}
 
 
-def possible(test: Term) -> Term | None:
-    """1 − x < 0 → x > 1, e^x < 0 → None: a test of operands in its simplest form, or None for one that is never true.
-
-    log(1 − x) and log1p(−x) are tested alike.
-    """
-    if test.op in (logical_or, logical_and):
-        parts = [possible(x) for x in test.rands]
-        known = [x for x in parts if x is not None]
-        if len(known) == 2:
-            return test.op.make_node(*known)
-        return known[0] if known and test.op is logical_or else None
-    return _comparison(test) if test.op.solutions is not None else test
-
-
-def _comparison(test: Term) -> Term | None:
-    """2·x + 1 < 0 → x < −1/2, peeled until x is no affine function; None where the range of x excludes it."""
-    op, (x, bound) = test.op, test.rands
-    if not _is_number(bound):
-        return test
-    limit = float(bound.op.value)
-    if is_empty(meet(range_of(x), op.solutions(limit))):
-        return None
-    while (found := _peeled(op, x, limit)) is not None:
-        op, x, limit = found
-    return op.make_node(x, as_term(limit))
-
-
-def _peeled(op: Any, x: Term, limit: float) -> tuple[Any, Term, float] | None:
-    """a + x < c → x < c − a;    −x < c → x > −c;    k·x < c → x < c/k, or x > c/k for k < 0; None for others."""
-    if x.op is negative:
-        return op.mirrored, x.rands[0], -limit
-    if len(x.rands) != 2 or x.op not in (add, subtract, multiply, divide):
-        return None
-    a, b = x.rands
-    if x.op is add and _is_number(a):
-        return op, b, limit - float(a.op.value)
-    if x.op is add and _is_number(b):
-        return op, a, limit - float(b.op.value)
-    if x.op is subtract and _is_number(b):
-        return op, a, limit + float(b.op.value)
-    if x.op is subtract and _is_number(a):
-        return op.mirrored, b, float(a.op.value) - limit
-    if x.op is multiply and (_is_number(a) or _is_number(b)):
-        number, rest = (a, b) if _is_number(a) else (b, a)
-        k = float(number.op.value)
-        return (op if k > 0 else op.mirrored, rest, limit / k) if k else None
-    if x.op is divide and _is_number(b):
-        k = float(b.op.value)
-        return (op if k > 0 else op.mirrored, a, limit * k) if k else None
-    return None
-
-
-def _is_number(x: Term) -> bool:
-    return is_constant(x) and x.op.value.ndim == 0 and bool(np.isfinite(x.op.value))
-
-
 def given(test: Term, condition: Term, truth: bool) -> Term | None:
     """x < 0, x > 0 → None;    x < 0, y > 0 → x < 0 ∧ y > 0: a test where a condition holds (or not); None if excluded.
 
@@ -208,7 +152,7 @@ def _excludes(test: Term, condition: Term, truth: bool) -> bool:
     if test.op.solutions is None or condition.op.solutions is None:
         return False
     (x, bound), (y, limit) = test.rands, condition.rands
-    if x is not y or not (_is_number(bound) and _is_number(limit)):
+    if x is not y or not (is_number(bound) and is_number(limit)):
         return False
     ours, theirs = (t.op.solutions(float(b.op.value)) for t, b in ((test, bound), (condition, limit)))
     both = meet(ours, theirs)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from relgrad.bounds import possible
 from relgrad.definedness.marks import covered, origins
-from relgrad.definedness.outside import possible
 from relgrad.definedness.reach import Reach
 from relgrad.kernels.numbers import has_nan
 from relgrad.leaf import Input

@@ -161,7 +161,11 @@ class _Masks:
                 for x in branches
             ]
             zero = self._chosen(condition, known)
-            return None if zero is None else self._certain(zero, condition)
+            if zero is None:
+                return None
+            # Where both branches are 0 the condition does not matter.
+            both = [] if None in known else [logical_and.make_node(*known)]
+            return _either([self._certain(zero, condition), *both])
         known = [z for z in zeros if z is not None]
         if op.elementwise or type(op) is Cast:
             if op is multiply:

@@ -33,7 +33,8 @@ def centred(x: Any, axis: Axis = None) -> Any:
     """
     (x,) = floats(x)
     rest = np.asarray(x - np.mean(x, axis=axis, keepdims=True))
-    rest -= np.mean(rest, axis=axis, keepdims=True)
+    left = np.mean(rest, axis=axis, keepdims=True)
+    rest -= np.where(np.isfinite(left), left, 0)
     return rest[()]
 
 

@@ -232,6 +232,8 @@ def _gibbs(a: Any, x: Any, axis: Axis, power: float, weights: Any) -> Any:
         error *= e
         e += error
     total = reduced(np.add, e, axis)
+    if weights is None:  # e^(a − ∞) is 0, whatever is summed
+        total = np.where((m == np.inf) & (a < m), 1, total)
     d = np.where(np.isinf(a) & (a == m), np.where(a > 0, 0, np.nan).astype(a.dtype), a - m)
     back = d - a
     error = (a - (d - back)) - (back + m)

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from quicktions import Fraction
 
-from relgrad.bounds import range_of, told
+from relgrad.bounds import possible, range_of, told
 from relgrad.errors import ShapeError
 from relgrad.leaf import Anchor
 from relgrad.logic.group import Number
 from relgrad.logic.unify import State, Test, reify_term, unknowns
-from relgrad.op import Constant, is_constant, is_zero
+from relgrad.op import Constant, as_term, is_constant, is_zero
 from relgrad.ops.arithmetic import add, divide, multiply, subtract
 from relgrad.ops.arithmetic import negative as negative_of
 from relgrad.ops.casting import Cast
@@ -27,6 +27,7 @@ from relgrad.ops.comparison import equal
 from relgrad.ops.selection import where
 from relgrad.ops.structure import RESHAPES
 from relgrad.term import Term, is_term, kept, subterms
+from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
 Goal = Callable[[State], Iterator[State]]
@@ -317,10 +318,8 @@ def _finite(t: Term) -> bool:
 
 
 def _finite_node(node: Term) -> bool:
-    """finite(f(x)) = finite(x) ∧ f is finite where x is, with divisors ≠ 0; or its range is bounded:
-    tanh(x) for finite x.
-
-    A function with jumps is finite even where its operands are not: sign(1/x) → True, tanh(1/x) → False.
+    """finite(f(x)) = finite(x) ∧ f is finite where x is, with divisors ≠ 0; or its range is bounded, and x in its
+    domain: tanh(x), arccos(tanh(x)) → True; tanh(1/x), arccos(x) → False.
     """
     op = node.op
     if type(op) is Constant:
@@ -329,8 +328,15 @@ def _finite_node(node: Term) -> bool:
         return True
     if getattr(getattr(node.type, "dtype", None), "kind", "") in ("b", "i", "u"):
         return True
-    interval = range_of(node)
-    bounded = bool(np.isfinite(interval.low) and np.isfinite(interval.high))
     if not all(rand.cache["finite"] for rand in node.rands):
-        return bounded and op.jumps
-    return bounded or (told(op.finite, node) and all(is_nonzero(node.rands[i]) for i in op.divisors))
+        return False
+    if told(op.finite, node) and all(is_nonzero(node.rands[i]) for i in op.divisors):
+        return True
+    interval = range_of(node)
+    return bool(np.isfinite(interval.low) and np.isfinite(interval.high)) and _is_defined(node)
+
+
+def _is_defined(node: Term) -> bool:
+    """arccos(tanh(x)) → True; arccos(x) → False: whether ranges keep operands in the domain of an op."""
+    test = node.op.outside(*map(Tracer, node.rands))
+    return test is None or possible(as_term(test)) is None

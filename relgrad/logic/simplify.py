@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from quicktions import Fraction
 
-from relgrad.bounds import is_moderate, range_of
+from relgrad.bounds import is_moderate, possible, range_of
 from relgrad.logic.build import build_product, build_sum, fit, fit_to, fitted, number_term
 from relgrad.logic.conditions import is_additive
 from relgrad.logic.group import (
@@ -34,11 +34,10 @@ from relgrad.logic.group import (
 from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.rewrite import scopes
 from relgrad.logic.space import product
-from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand_key, times
+from relgrad.logic.view import LIMIT, SHARED, product_of, splits, sum_of, summand_key, times
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import absolute, divide, power, reciprocal, sqrt
 from relgrad.ops.averages import LogMeanExp
-from relgrad.ops.comparison import greater, less, logical_or
 from relgrad.ops.differences import power_difference, product_difference
 from relgrad.ops.exponential import exp, log
 from relgrad.ops.reduction import Sum
@@ -472,6 +471,7 @@ def _meeting(base: Any, k: Number, readings: list[dict[Any, Number]], whole_too:
     if k < 0 and not whole_too and len(meets) < len(readings):
         return 0
     met: Number = max((abs(Fraction(reading[base])) for reading in meets), default=0)
+    met = met if splits(base, k) else math.ceil(met)
     return whole(min(abs(Fraction(k)), met) * (1 if k > 0 else -1))
 
 
@@ -486,17 +486,7 @@ def undone(t: Term) -> Term | None:
         return None
     (x,) = f.rands
     outside = f.op.outside(Tracer(x)) if x.type == t.type else True
-    return x if outside is None or (outside is not True and _never(as_term(outside))) else None
-
-
-def _never(test: Term) -> bool:
-    """Whether the range of an operand says that a test of it is false everywhere: y² + 1 < 0."""
-    if test.op is logical_or:
-        return all(map(_never, test.rands))
-    if test.op not in (less, greater) or number_of(test.rands[1]) is None:
-        return False
-    known, limit = range_of(test.rands[0]), float(test.rands[1].op.value)
-    return known.low >= limit if test.op is less else known.high <= limit
+    return x if outside is None or (outside is not True and possible(as_term(outside)) is None) else None
 
 
 def factored_square(t: Term) -> Any:

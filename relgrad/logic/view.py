@@ -103,6 +103,11 @@ def whole_root(base: Any, e: Fraction) -> ProductView | None:
     return ProductView(1, {base: e}) if is_term(base) and base.op.as_sum else None
 
 
+def splits(base: Any, e: Number) -> bool:
+    """Whether bᵉ is b^q·b^(e−q) for a fraction q wherever it has a value: x is √x·√x for x ≥ 0, x^(3/2) is x·√x."""
+    return e.denominator != 1 or range_of(base).nonnegative
+
+
 def _as_floats(c: Number) -> dict[Number, int]:
     """½ → {½: 1}, ⅓ → {1: 1, 3: −1}: a number as a float, or a quotient of two; the nearest float where it is
     neither.
@@ -418,7 +423,9 @@ def _factored(t: Term) -> ProductView | None:
         for base, e in readings[0].items():
             exponents = [reading.get(entry(reading, base), 0) for reading in readings]
             if all(x > 0 for x in exponents) or all(x < 0 for x in exponents):
-                common[base] = min(exponents) if e > 0 else max(exponents)
+                least = min(exponents) if e > 0 else max(exponents)
+                least = least if all(splits(base, x) for x in exponents) else int(least)
+                common |= {base: least} if least else {}
     if sign == 1 and not common:
         mark_sum(t, view)
         return None

@@ -27,7 +27,7 @@ from relgrad.logic.group import Number, ProductView, added, multiplied, quotient
 from relgrad.logic.parts import dtype_of, without
 from relgrad.logic.rewrite import raised, scopes
 from relgrad.logic.space import SINGLE
-from relgrad.logic.view import exponent_sum, product_of
+from relgrad.logic.view import exponent_sum, product_of, splits
 from relgrad.logscale.domain import (
     Joined,
     Piece,
@@ -169,7 +169,7 @@ def _part_of(q: Number, denominator: Denominator) -> Number:
     base, k, _ = denominator
     if q >= 1:
         return 1
-    return whole(Fraction(q)) if q > 0 and (k.denominator != 1 or range_of(base).nonnegative) else 0
+    return whole(Fraction(q)) if q > 0 and splits(base, k) else 0
 
 
 def _multiple(view: ProductView, t: Term) -> Number:

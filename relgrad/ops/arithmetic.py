@@ -254,6 +254,7 @@ power, float_power = (
         grows=True,
         rough=_rough_power,
         finite=_finite_power,
+        signs=(0,),
     )
     for f, code in ((np.power, "{} ** {}"), (np.float_power, "np.float_power({}, {})"))
 )
@@ -332,6 +333,7 @@ copysign = elementwise(
     jumps=True,
     kinks=True,
     beside=lambda x, y: np.abs(x) * np.sign(y),
+    signs=(1,),
 )
 
 

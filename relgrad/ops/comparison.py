@@ -108,7 +108,7 @@ isfinite = _row(
     np.isfinite,
     ball=predicate_ball(lambda x: x.is_finite(), lambda x: x.is_exact() and not x.is_finite()),
 )
-signbit = _row(np.signbit, ball=predicate_ball(lambda x: x < 0, lambda x: x > 0))
+signbit = _row(np.signbit, ball=predicate_ball(lambda x: x < 0, lambda x: x > 0), signs=(0,))
 
 
 def _bitwise(ufunc: np.ufunc, code: str | None = None, **laws: Any) -> Elementwise:

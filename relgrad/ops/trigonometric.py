@@ -94,6 +94,7 @@ arctan2 = elementwise(
     ball=lambda x, y: type(x).atan2(x, y),
     strict=True,
     rough=(0, 1),
+    signs=(0, 1),
 )
 deg2rad = elementwise(
     np.deg2rad,

@@ -255,7 +255,9 @@ class _Run:
             if isnan(self.conventions.untaken):
                 moves -= {SINK, LINE}  # by either a branch that is not taken says nothing
             if RELATE in moves and any(map(_makes_series_only, phases[: self.phase])):
-                after = self._related_bodies(after)
+                after = self._in_bodies(after, frozenset({RELATE}))
+            if SINK in moves:
+                after = self._in_bodies(after, moves & {SINK})
             after = self.along(roots, after) if LINE in moves else self.saturate(after, moves)
         self.phase = len(phases)
         return self.saturate(after, frozenset({EXPAND}))
@@ -525,18 +527,21 @@ class _Run:
             self.steps.append(Step("series", "series", before, after, why, {}, self.phase))
         return new
 
-    def _related_bodies(self, roots: Sequence[Term]) -> list[Term]:
-        """series of √(x²·y) → series of |x|·√y: bodies of series that were made before relations had their say."""
+    def _in_bodies(self, roots: Sequence[Term], moves: frozenset[Move]) -> list[Term]:
+        """series of √(x²·y), {RELATE} → series of |x|·√y: what earlier phases made series of, with moves in the bodies.
+
+        series of where(x > 0, 1, 0)·log x, {SINK} → series of where(x > 0, log x, 0).
+        """
 
         def change(old: Term, rands: tuple[Any, ...]) -> Any:
-            """Return a series of the same terms with its body related, its own series first; others made again.
+            """Return a series of the same terms with moves in its body, its own series first; others made again.
 
             A body that is a number, as x/x is, has no series. One that relations would write with arrays stays.
             """
             op = old.op
             if type(op) is not Series:
                 return remade(old, rands)
-            (body,) = self.saturate(self._related_bodies([op.body]), frozenset({RELATE}))
+            (body,) = self.saturate(self._in_bodies([op.body], moves), moves)
             body = body if is_of_entries(body) else op.body
             number = not depends([body], [op.argument])
             return applied(body, op.argument, *rands) if number else op.of(body).make_node(*rands)
