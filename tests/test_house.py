@@ -207,6 +207,7 @@ def test_a_kernel_imports_only_numpy_and_scipy(name):
         "typing",
         "fractions",
         "functools",
+        "itertools",
         "math",
         "copy",
         "dataclasses",
