@@ -9,6 +9,18 @@ from relgrad.ops import (
 from relgrad.relation import relation
 
 
+@relation(source="NIST DLMF 4.28.1")
+def difference_of_opposite_exponentials(x):
+    """The difference of two opposite exponentials is twice a hyperbolic sine."""
+    return np.exp(x) - np.exp(-x), 2 * np.sinh(x)
+
+
+@relation(source="NIST DLMF 4.28.2")
+def sum_of_opposite_exponentials(x):
+    """The sum of two opposite exponentials is twice a hyperbolic cosine."""
+    return np.exp(x) + np.exp(-x), 2 * np.cosh(x)
+
+
 @relation(source="NIST DLMF 4.28.4")
 def hyperbolic_sine_over_cosine(x):
     """A hyperbolic sine over its cosine is a hyperbolic tangent."""

@@ -3,7 +3,6 @@
 import numpy as np
 
 from relgrad.ops import (
-    itakura_saito,
     log1prel_n,
     log_difference,
     log_quotient,
@@ -22,18 +21,6 @@ def difference_of_logarithms(x, y):
 def relative_log1p(x):
     """log(1 + x)/x, continued to one at zero."""
     return np.log1p(x) / x, log1prel_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.6.1")
-def log_difference_minus_relative_distance(x, y, z):
-    """A difference of logarithms less its first term."""
-    return log_difference(x, y, z) - z / y, np.where(y >= 0, -itakura_saito(y + z, y, z), np.nan)
-
-
-@relation(source="NIST DLMF 4.6.1")
-def log_difference_minus_other_relative_distance(x, y, z):
-    """A difference of logarithms less its first term from the other side."""
-    return log_difference(x, y, z) - z / (y + z), np.where(y >= 0, itakura_saito(y, y + z, -z), np.nan)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import hypot_excess, leg, power_difference, sagitta
-from relgrad.relation import positive, relation
+from relgrad.relation import relation
 
 
 @relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")
@@ -34,12 +34,6 @@ def hypotenuse_minus_other_leg(x, y, z):
 def leg_over_hypotenuse_minus_one(x, y):
     """How far the cosine of an angle is from one, from the legs."""
     return x / np.hypot(x, y) - 1, -hypot_excess(y, x) / np.hypot(x, y)
-
-
-@relation(source="Hamming, NMSE (1973), section 3.2")
-def relative_height_of_arc(x, y):
-    """The height of an arc over the square of half its chord."""
-    return sagitta(x, y) / y**2, 1 / (x + leg(x, y, x - y)), positive(x)
 
 
 @relation(
