@@ -160,6 +160,32 @@ def test_sums_of_products_and_solutions_keep_what_is_of_any_size():
     np.testing.assert_allclose((inverse * stack).floats(), np.linalg.inv(a), rtol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-100, 1e-90, 1e-70, 1e-20, 1.0, 1e20, 1e70, 1e90, 1e100])
+@pytest.mark.parametrize("precise", [False, True])
+def test_curvatures_of_products_do_not_depend_on_the_scale(scale, precise):
+    """f = √|Π xⱼ| of four has curvatures of degree 0: directions are far larger or smaller than what they move."""
+    x, v = np.array([-1.04, 0.71, -0.29, 1.34]), np.array([0.3, -1.2, 0.5, 0.9])
+
+    def product(x):
+        slope = rg.grad(lambda x: np.sqrt(np.abs(np.prod(x))), precise=precise)
+        return rg.grad(lambda x: np.sum(slope(x) * v), precise=precise)(x)
+
+    want = math.sqrt(abs(math.prod(x))) * ((v / x).sum() / 4 - v / x / 2) / x
+    np.testing.assert_allclose(product(scale * x), want, rtol=1e-12)
+
+
+def test_what_underflows_is_no_zero():
+    """The root of Π xⱼ = 10⁻⁴⁰⁰ is 10⁻²⁰⁰, whose curvatures are not small beside one."""
+    x, v = np.array([-1.0, 0.7, -0.3, 1.3]), np.array([0.3, -1.2, 0.5, 0.9])
+
+    def product(x):
+        slope = rg.grad(lambda x: np.sum(np.cos(x)) + np.sqrt(np.abs(np.prod(x))))
+        return rg.grad(lambda x: np.sum(slope(x) * v))(x)
+
+    curved = math.sqrt(abs(math.prod(x))) * ((v / x).sum() / 4 - v / x / 2) / x
+    np.testing.assert_allclose(product(1e-100 * x), curved - v, rtol=1e-12)
+
+
 def test_a_program_is_computed_again_only_where_a_float_leaves_its_range():
     calls = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -128,44 +129,46 @@ def leave_one_out_prod(x: np.ndarray, *directions: Any, axes: tuple[int, ...] = 
     for coefficient, values in ((0, x), *((1 << i, t) for i, t in enumerate(directions))):
         flat = np.moveaxis(np.broadcast_to(values, x.shape), axes, tail).reshape((*batch, n))
         leaves[coefficient, ..., :n] = flat
-    levels = [_normalized(leaves, np.zeros((*batch, width), np.int64))]
-    while levels[-1][1].shape[-1] > 2:
-        c, e = levels[-1]
-        product = _ring_product(c[..., 0::2], c[..., 1::2])
-        levels.append(_normalized(product, e[..., 0::2] + e[..., 1::2]))
+    levels = [_normalized(leaves)]
+    while levels[-1][0].shape[-1] > 2:
+        pairs = [[part[..., i::2] for part in levels[-1]] for i in (0, 1)]
+        levels.append(_ring_product(*pairs))
     one = np.zeros((full + 1, *batch, 1), x.dtype)
     one[0] = 1
-    c, e = one, np.zeros((*batch, 1), np.int64)
+    outside = _normalized(one)
     if width > 1:
-        for below, exponents in reversed(levels):
+        for below in reversed(levels):
             # The product outside a child: that outside its parent, times its sibling.
-            pairs = below.shape[-1] // 2, 2
-            siblings = below.reshape((*below.shape[:-1], *pairs))[..., ::-1]
-            sibling_exponents = exponents.reshape((*exponents.shape[:-1], *pairs))[..., ::-1]
-            outside = _ring_product(c[..., None], siblings)
-            c, e = _normalized(
-                outside.reshape(below.shape), (e[..., None] + sibling_exponents).reshape(exponents.shape)
-            )
-    result = np.ldexp(c[full], np.clip(e, -5000, 5000).astype(np.intc))[..., :n]
+            shape = below[0].shape
+            siblings = [part.reshape((*shape[:-1], shape[-1] // 2, 2))[..., ::-1] for part in below]
+            product = _ring_product([part[..., None] for part in outside], siblings)
+            outside = [part.reshape(shape) for part in product]
+    m, e = (part[full] for part in outside)
+    result = np.ldexp(m, np.clip(e, -5000, 5000).astype(np.intc))[..., :n]
     return np.moveaxis(result.reshape(moved_shape), tail, axes)
 
 
-def _ring_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(a + a′·ε)·(b + b′·ε) = a·b + (a·b′ + a′·b)·ε, ε² = 0: coefficients are indexed by sets of εs, as bits."""
-    if len(a) == 1:
-        return a * b
-    rows = []
-    for whole in range(len(a)):
-        part, total = whole, a[whole] * b[0]
-        while part:
-            part = (part - 1) & whole
-            total = total + a[part] * b[whole ^ part]
-        rows.append(total)
-    return np.stack(rows)
+def _ring_product(a: Any, b: Any) -> Any:
+    """(a + a′·ε)·(b + b′·ε) = a·b + (a·b′ + a′·b)·ε, ε² = 0: coefficients are indexed by sets of εs, as bits.
+
+    Each is m·2ᵉ by itself: a may be far smaller than a′.
+    """
+    (m, e), (n, f) = a, b
+    sums = []
+    for whole in range(len(m)):
+        parts = [part for part in range(whole + 1) if part & whole == part]
+        found = [(m[part] * n[whole ^ part], e[part] + f[whole ^ part]) for part in parts]
+        most = reduce(np.maximum, [exponent for _, exponent in found])
+        total = sum(np.ldexp(x, np.maximum(k - most, -5000).astype(np.intc)) for x, k in found)
+        sums.append(_normalized(total, most))
+    return [np.stack(parts) for parts in zip(*sums, strict=True)]
 
 
-def _normalized(c: np.ndarray, exponents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """12, 0 → 0.75, 4: the powers of two of ring elements in their exponents."""
-    largest = np.max(np.abs(c), axis=0)
-    shift = np.where(np.isfinite(largest), np.frexp(largest)[1], 0)
-    return np.ldexp(c, -shift), exponents + shift
+_NOTHING = -(1 << 40)
+"""The exponent of 0, below all others."""
+
+
+def _normalized(m: Any, e: Any = 0) -> Any:
+    """12·2⁰ → 0.75, 4: mantissas and exponents, entry by entry."""
+    mantissa, exponent = np.frexp(m)
+    return mantissa, np.where(m == 0, _NOTHING, e + exponent.astype(np.int64))

@@ -101,7 +101,7 @@ class Shaken(Watched):
     def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """e⁻⁸⁰⁰ → 2⁻¹⁰²²·u, e⁸⁰⁰ → 2¹⁰²⁴·u, 0·2 → 0, for u between ½ and 1, where overflow and underflow are told.
 
-        Raises Unordered for e⁸⁰⁰ < e⁹⁰⁰, which would come out either way.
+        Raises Unordered for e⁸⁰⁰ < e⁹⁰⁰, which would come out either way, and for e⁻⁸⁰⁰ = 0, which is no 0 but in floats.
         """
         try:
             with np.errstate(over="raise", under="raise"):
@@ -115,7 +115,7 @@ class Shaken(Watched):
 
 
 class Unordered(ArithmeticError):
-    """An order is asked for of numbers that are out of range."""
+    """An order is asked for of numbers that are out of range, or whether one is zero."""
 
 
 def _of_floats(function: Any) -> Any:
@@ -131,8 +131,14 @@ Shaken.named = {**dict.fromkeys(_TESTS, _of_floats), "near": lambda _: near_by_r
 
 
 def _are_unordered(function: Any, args: list[Any]) -> bool:
-    """Whether a decision is made between numbers out of range: of two operands at an entry, or of two entries."""
+    """Whether a decision is made between numbers out of range: of two operands at an entry, or of two entries.
+
+    One of them may be 0, if the decision is that they are equal.
+    """
     out = [_is_out(x) for x in args if is_floating(x)]
+    if function in (np.equal, np.not_equal):
+        x, y = args
+        return bool(np.any((_is_out(x) & (y == 0)) | (_is_out(y) & (x == 0)))) if len(out) > 1 else False
     if isinstance(function, np.ufunc):
         return len(out) > 1 and bool(np.any(np.logical_and(*np.broadcast_arrays(*out))))
     return sum(map(np.count_nonzero, out)) > 1
