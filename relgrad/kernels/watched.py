@@ -101,7 +101,7 @@ class Shaken(Watched):
     def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """e⁻⁸⁰⁰ → 2⁻¹⁰²²·u, e⁸⁰⁰ → 2¹⁰²⁴·u, 0·2 → 0, for u between ½ and 1, where overflow and underflow are told.
 
-        Raises Unordered for e⁸⁰⁰ < e⁹⁰⁰, which would come out either way, and for e⁻⁸⁰⁰ = 0, which is no 0 but in floats.
+        Raises Unordered for e⁸⁰⁰ < e⁹⁰⁰, which would come out either way, and e⁻⁸⁰⁰ = 0, which holds in floats only.
         """
         try:
             with np.errstate(over="raise", under="raise"):
