@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.contract import total
 from relgrad.ops.rows import Reduced, differentiable, over_axes
 from relgrad.ops.softmax import Softmax
 from relgrad.ops.structure import broadcast_like
@@ -37,10 +36,6 @@ class SumMinus(Reduced):
         (x, y), (g,) = inputs, output_gradients
         along = broadcast_like(self.share(g, x), x) if differentiable(x) else None
         return [along, -g if differentiable(y) else None]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (x, _), (dx, dy) = inputs, eval_points
-        return [total([None if dx is None else self._sum(self.share(dx, x)), None if dy is None else -dy])]
 
     def share(self, g: Any, x: Any) -> Any:
         """Return what of g an entry of x moves."""
@@ -75,9 +70,6 @@ class LogMeanExp(Reduced):
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * Softmax(self.axes)(inputs[0])]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [self._sum(Softmax(self.axes)(inputs[0]) * eval_points[0])]
 
     def ball(self, *balls: Any) -> Any:
         (x,) = balls

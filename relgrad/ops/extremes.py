@@ -38,11 +38,6 @@ class _Extreme(Reduction):
         mask, count = self._ties(inputs[0], outputs[0])
         return [output_gradients[0] * mask / count]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        mask, count = self._ties(inputs[0], self(inputs[0]))
-        return [np.sum(t * mask, axis=self.axes, keepdims=True) / count]
-
     def _ties(self, x: Any, out: Any) -> tuple[Any, Any]:
         mask = np.equal(x, out)
         return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
@@ -112,11 +107,7 @@ class Min(_Extreme):
 class _Flat(Reduction):
     """∂y/∂x = 0 wherever it exists: a reduction whose value is locally constant."""
 
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [None]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [None]
+    connected = ()
 
 
 class Any_(_Flat):

@@ -11,7 +11,6 @@ from relgrad.contract import Laws
 from relgrad.ops.arguments import as_balls, log_or_infinite
 from relgrad.ops.reduction import ProdOthers
 from relgrad.ops.rows import Reduced, RowsOp, over_axes
-from relgrad.term import Term
 
 __all__ = [
     "centred",
@@ -29,9 +28,6 @@ class Centred(RowsOp):
     finite = True
     projects = True
     cancels = "centre"
-
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return self.axes
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [self(output_gradients[0])]
@@ -63,9 +59,6 @@ class LogProd(_ProductOp):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] / inputs[0]]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [self._sum(eval_points[0] / inputs[0])]
-
     def ball(self, *balls: Any) -> Any:
         return np.frompyfunc(log_or_infinite, 1, 1)(self._ball_product(balls[0]))
 
@@ -78,9 +71,6 @@ class Prod1pm1(_ProductOp):
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * ProdOthers(self.axes)(1 + inputs[0])]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [self._sum(eval_points[0] * ProdOthers(self.axes)(1 + inputs[0]))]
 
     def ball(self, *balls: Any) -> Any:
         return self._ball_product(1 + balls[0]) - 1

@@ -42,6 +42,9 @@ class RowsOp(Op):
     def strict(self, node: Term) -> bool:
         return len(node.rands) == 1
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return self.axes
+
     def make_node(self, *inputs: Any) -> Term:
         """f(squeeze x) → squeeze(f(x)), operands aligned, axes of the larger rank."""
         inputs = promoted(inputs)
