@@ -153,16 +153,8 @@ def det(a: Any) -> Any:
     return Det().make_node(as_term(a))
 
 
-@implements(cofactor)
-def cofactor_(x: Any) -> Any:
-    """Trace the kernel `cofactor`."""
-    return Cofactor().make_node(as_term(x))
-
-
-@implements(cofactor_derivative)
-def cofactor_derivative_(x: Any, v: Any) -> Any:
-    """Trace the kernel `cofactor_derivative`."""
-    return CofactorDerivative().make_node(as_term(x), as_term(v))
+implements(cofactor)(Cofactor())
+implements(cofactor_derivative)(CofactorDerivative())
 
 
 @implements(np.linalg.slogdet)

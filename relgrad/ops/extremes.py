@@ -104,16 +104,11 @@ class Min(_Extreme):
         return Max(self.axes)(*operands)
 
 
-class _Flat(Reduction):
-    """∂y/∂x = 0 wherever it exists: a reduction whose value is locally constant."""
-
-    connected = ()
-
-
-class Any_(_Flat):
+class Any_(Reduction):
     """any(x) = (x₀ ≠ 0) ∨ (x₁ ≠ 0) ∨ …, over axes."""
 
     numpy_name = "any"
+    connected = ()
 
     @property
     def name(self) -> str:
@@ -141,13 +136,14 @@ class All_(Any_):
     numpy_name = "all"
 
 
-class ArgMax(_Flat):
+class ArgMax(Reduction):
     """argmax([1, 3, 3]) = 1: where the first largest entry stands along one axis, or in the flattened array.
 
     Several axes are all that have more than one entry: the others were squeezed from the operand.
     """
 
     numpy_name = "argmax"
+    connected = ()
     drops_unit_axes = False
     rounds = False
 
