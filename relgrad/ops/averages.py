@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
+from relgrad.ops.arguments import as_balls
 from relgrad.ops.rows import Reduced, differentiable, over_axes
 from relgrad.ops.softmax import Softmax
 from relgrad.ops.structure import broadcast_like
@@ -17,10 +18,6 @@ __all__ = [
     "mean_minus",
     "sum_minus",
 ]
-
-
-def _ball_sum(op: Reduced, x: Any) -> Any:
-    return np.asarray(np.sum(x, axis=op.axes, keepdims=True), dtype=object)
 
 
 class SumMinus(Reduced):
@@ -43,7 +40,7 @@ class SumMinus(Reduced):
 
     def ball(self, *balls: Any) -> Any:
         x, y = balls
-        return _ball_sum(self, x) - y
+        return as_balls(np.sum(x, axis=self.axes, keepdims=True)) - y
 
 
 class MeanMinus(SumMinus):
@@ -56,8 +53,7 @@ class MeanMinus(SumMinus):
 
     def ball(self, *balls: Any) -> Any:
         x, y = balls
-        sums = _ball_sum(self, x)
-        return sums / (np.size(x) // max(np.size(sums), 1)) - y
+        return self._ball_mean(x) - y
 
 
 class LogMeanExp(Reduced):
@@ -72,9 +68,7 @@ class LogMeanExp(Reduced):
         return [output_gradients[0] * Softmax(self.axes)(inputs[0])]
 
     def ball(self, *balls: Any) -> Any:
-        (x,) = balls
-        sums = _ball_sum(self, np.frompyfunc(lambda v: v.exp(), 1, 1)(x))
-        return np.frompyfunc(lambda v: v.log(), 1, 1)(sums / (np.size(x) // max(np.size(sums), 1)))
+        return as_balls(np.log(self._ball_mean(np.exp(balls[0]))))
 
 
 sum_minus = over_axes(SumMinus)

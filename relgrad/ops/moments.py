@@ -33,14 +33,7 @@ class Centred(RowsOp):
         return [self(output_gradients[0])]
 
     def ball(self, *balls: Any) -> Any:
-        """x → x − Σ x/n, of balls."""
-
-        def row(xs: list[Any]) -> list[Any]:
-            """[1, 3] → [−1, 1]: one row less its mean."""
-            mean = sum(xs) / len(xs)
-            return [x - mean for x in xs]
-
-        return self._ball_rows(row, *balls)
+        return balls[0] - self._ball_mean(balls[0])
 
 
 class _ProductOp(Reduced):
