@@ -27,6 +27,10 @@ class _Extreme(Reduction):
     JAX.
     """
 
+    finite = True
+    out_of_range = "stays"
+    rounds = False
+
     def output_type(self, *types: Any) -> Type:
         _require_entries(self, types[0].shape)
         return super().output_type(*types)
@@ -81,9 +85,6 @@ class Max(_Extreme):
 
     numpy_name = "max"
     laws = Laws(extreme=1)
-    finite = True
-    out_of_range = "stays"
-    rounds = False
 
     def reflected(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """1 − max(x) = min(1 − x)"""
@@ -95,9 +96,6 @@ class Min(_Extreme):
 
     numpy_name = "min"
     laws = Laws(extreme=-1)
-    finite = True
-    out_of_range = "stays"
-    rounds = False
 
     def reflected(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """1 − min(x) = max(1 − x)"""
