@@ -221,13 +221,14 @@ class Contract:
             cure="define L_op(self, inputs, outputs, output_gradients), or return grad_undefined(...) from it",
         )
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any] | None:
         """x, ẋ → ẏ = (∂y/∂x)·ẋ: the pushforward, the tangent of each output from those of the inputs (None is a known
         zero).
 
-        At least one input has a tangent. By default f(ẋ, y) + f(x, ẏ), where f is linear in each of x and y.
+        At least one input has a tangent. By default f(ẋ, y) + f(x, ẏ), where f is linear in each of x and y; None
+        leaves it to the system, which transposes the pullback.
         """
-        raise OpError(f"op {self} has no pushforward", cure="define R_op(self, inputs, eval_points)")
+        return None
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
         """x, y, x − y → f(x) − f(y): told the inputs, others and increments (None where both are the same).

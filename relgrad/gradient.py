@@ -256,10 +256,7 @@ def pull_back(
     for operand, cotangent in zip(v.rands, cotangents, strict=True):
         if operand not in relevant or cotangent is None:
             continue
-        contribution = as_term(cotangent)
-        if type(contribution.op) is Known:
-            if isinstance(contribution.type, NullType):
-                raise GradientError(f"the gradient through {v.op} is undefined", cause=contribution.type.why)
+        if (contribution := _known(v, as_term(cotangent))) is None:
             continue
         if operand.type.differentiable:
             if isinstance(g, Term) and v.op.elementwise and not ieee:
@@ -284,6 +281,45 @@ def _ruled(v: Term, conventions: Conventions) -> Op:
         if rules is not None:
             return Ruled(v.op, *rules)  # pyright: ignore[reportArgumentType]  # an elementwise op answers
     return v.op.under(conventions)
+
+
+def push_forward(
+    op: Op, v: Term, points: Sequence[Term | None], conventions: Conventions = DEFAULT
+) -> list[Term | None]:
+    """ẏ = J·ẋ = ∂⟨Jᵀ·ȳ, ẋ⟩/∂ȳ: the tangents of a value's outputs by the op's own rule, or its pullback transposed.
+
+    The pullback is linear in ȳ, so that its derivative is the same at every ȳ, which is 1 here.
+    """
+    inputs = [Tracer(x) for x in v.rands]
+    found = op.R_op(inputs, [None if p is None else Tracer(p) for p in points])
+    if found is not None:
+        return [None if t is None else as_term(t) for t in found]
+    outputs = outputs_of(v)
+    seeds = [term(Input(f"g{i}", y.type, symbol=True)) for i, y in enumerate(outputs)]
+    flowing = [Tracer(g) if y.type.differentiable else None for g, y in zip(seeds, outputs, strict=True)]
+    pairs = []
+    for x, cotangent, tangent in zip(
+        v.rands, op.L_op(inputs, [Tracer(y) for y in outputs], flowing), points, strict=True
+    ):
+        known = None if cotangent is None or tangent is None else _known(v, as_term(cotangent))
+        if known is not None:
+            pairs.append((fit_cotangent(known, x), tangent))
+    if not pairs:
+        return [None] * len(outputs)
+    pullback = Pullback(gradient(pairs, seeds)[0].rands[0], conventions)
+    while pullback.pending:
+        pullback.expand()
+    ones = {g: ones_like(y) for g, y in zip(seeds, outputs, strict=True)}
+    return [substitute([pullback.done[g]], ones)[0] if g in pullback.done else None for g in seeds]
+
+
+def _known(v: Term, cotangent: Term) -> Term | None:
+    """Return a cotangent that is an array, and None for one that is known to be zero; raises for an undefined one."""
+    if type(cotangent.op) is not Known:
+        return cotangent
+    if isinstance(cotangent.type, NullType):
+        raise GradientError(f"the gradient through {v.op} is undefined", cause=cotangent.type.why)
+    return None
 
 
 class Tangents:
@@ -316,10 +352,9 @@ class Tangents:
         if all(p is None for p in points):
             self.tangents[v] = None
             return v, [None]
-        op = _ruled(v, self.conventions)
-        results = op.R_op([Tracer(x) for x in v.rands], [None if p is None else Tracer(p) for p in points])
-        fitted: list[Any] = [None if r is None else as_term(r) for r in results]
-        for i, (r, out) in enumerate(zip(fitted, outputs_of(v), strict=True)):
+        results = push_forward(_ruled(v, self.conventions), v, points, self.conventions)
+        fitted: list[Any] = list(results)
+        for i, (r, out) in enumerate(zip(results, outputs_of(v), strict=True)):
             if r is not None:
                 _check_shape(f"the pushforward of {v.op} returns a tangent", r, out, [])
                 fitted[i] = None if self._is_nothing(r) else self._moving(fit_cotangent(r, out), out)

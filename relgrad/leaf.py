@@ -76,9 +76,6 @@ class Anchor(Op):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0]]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [eval_points[0]]
-
 
 def without_anchors(terms: Iterable[Term], kept: Container[int] = ()) -> list[Term]:
     """A₁(A₂(x)), {1} → A₁(x): terms with values in place of variables of differentiation, but for those that are

@@ -118,12 +118,12 @@ class Op(Contract):
             return [None for _ in inputs]
         return super().L_op(inputs, outputs, output_gradients)
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """ẏ = f(ẋ, y) + f(x, ẏ), where f is linear in each operand that moves; else as the contract says."""
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any] | None:
+        """ẏ = f(ẋ, y) + f(x, ẏ), where f is linear in each operand that moves."""
         connected = range(len(inputs)) if self.connected is None else self.connected
         moved = [i for i in connected if eval_points[i] is not None]
         if self.n_outputs > 1 or not set(moved) <= set(self.laws.linear):
-            return super().R_op(inputs, eval_points)
+            return None
         return [total([self(*inputs[:i], eval_points[i], *inputs[i + 1 :]) for i in moved])]
 
     # Building

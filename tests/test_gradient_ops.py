@@ -296,9 +296,6 @@ def unanswered(node: Term) -> Iterator[str]:
         yield f"source ({type(error).__name__})"
     if cls.grad is Op.grad and cls.L_op is Op.L_op and op.connected != ():
         yield "pullback"
-    moving = {i for i, row in enumerate(op.connection_pattern(node)) if any(row)}
-    if cls.R_op is Op.R_op and not moving <= set(op.laws.linear):
-        yield "pushforward"
     if not isinstance(op.range_of(*[Interval()] * len(node.rands)), Interval):
         yield "range"
     if not isinstance(op.laws, Laws):

@@ -362,7 +362,7 @@ def test_an_op_without_gradient_or_pushforward_says_so() -> None:
     bare = Bare()
     with pytest.raises(rg.GradientError, match="bare has no gradient"):
         rg.grad(lambda x: bare(x))(1.0)
-    with pytest.raises(rg.OpError, match="bare has no pushforward"):
+    with pytest.raises(rg.GradientError, match="bare has no gradient"):
         rg.jvp(lambda x: bare(x), (1.0,), (1.0,))
 
 
@@ -757,8 +757,29 @@ def test_what_is_linear_is_pushed_forward_by_that_law():
     assert op == Mixed(((1.0, 2.0), (3.0, 5.0))) != Mixed(((1.0, 2.0), (3.0, 4.0)))
     pushed = rg.jvp(lambda x: op(x, np.ones(2)) ** 2, (x,), (t,))[1]
     np.testing.assert_allclose(pushed, 2 * (np.asarray(op.matrix) @ x) * (np.asarray(op.matrix) @ t))
-    with pytest.raises(rg.OpError, match="has no pushforward"):
-        rg.jvp(lambda c: op(x, c), (np.ones(2),), (t,))
+    np.testing.assert_array_equal(rg.jvp(lambda c: op(x, c), (np.ones(2),), (t,))[1], [0.0, 0.0])
+
+
+class Turned(Mixed):
+    """a·x² + Σc, nothing of which is linear by its laws."""
+
+    laws = rg.Laws()
+
+    def compute(self, x, c):
+        return np.asarray(self.matrix) @ x**2 + np.sum(c)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        (x, c), (g,) = inputs, output_gradients
+        return [2 * x * (np.asarray(self.matrix).T @ g), np.sum(g) * np.ones_like(c)]
+
+
+def test_what_says_nothing_of_tangents_is_pushed_forward_by_its_pullback():
+    op, x, c = Turned(((1.0, 2.0), (3.0, 5.0))), np.array([0.5, -1.0]), np.array([1.0, 2.0, 4.0])
+    tx, tc = np.array([2.0, -3.0]), np.array([0.5, 0.25, -1.0])
+    pushed = rg.jvp(lambda x, c: op(x, c), (x, c), (tx, tc))[1]
+    np.testing.assert_allclose(pushed, np.asarray(op.matrix) @ (2 * x * tx) + np.sum(tc))
+    second = rg.jvp(lambda x: rg.jvp(lambda x: op(x, c), (x,), (tx,))[1], (x,), (tx,))[1]
+    np.testing.assert_allclose(second, np.asarray(op.matrix) @ (2 * tx * tx))
 
 
 def test_what_nothing_moves_has_no_derivative_and_needs_no_rules():

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import total
-from relgrad.errors import RelgradError
+from relgrad.gradient import push_forward
 from relgrad.interpret import interpret
 from relgrad.leaf import Input
-from relgrad.op import Op, as_term
+from relgrad.op import Op
 from relgrad.ops.increments import QUADRATURES, cancels, converged
 from relgrad.term import Term, term
-from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, Type
 
 
@@ -23,25 +21,14 @@ from relgrad.types import ArrayType, Type
 def tangent_of(
     op: Op, kinds: tuple[Any, ...], moved: tuple[int, ...]
 ) -> tuple[list[Term], list[Term], Term] | None:
-    """f, of which x₀ moves → ∂f/∂x₀·d₀, with leaves x₀, x₁, … for operands, and d₀ for the tangent; or None.
-
-    That is the op's pushforward, or, of an elementwise op of operands of one shape, Σᵢ f*(dᵢ)ᵢ by its pullback.
-    """
+    """f, of which x₀ moves → ∂f/∂x₀·d₀, with leaves x₀, x₁, … for operands, and d₀ for the tangent; or None."""
     leaves = [term(Input(f"x{i}", kind, symbol=True)) for i, kind in enumerate(kinds)]
     tangents = {i: term(Input(f"d{i}", kinds[i], symbol=True)) for i in moved}
-    points = [Tracer(tangents[i]) if i in tangents else None for i in range(len(kinds))]
-    inputs = list(map(Tracer, leaves))
     try:
-        (root,) = op.R_op(inputs, points)
-    except (RelgradError, AttributeError, TypeError):
-        if not op.elementwise or len({kind.shape for kind in kinds}) > 1:
-            return None
-        try:
-            out = op(*inputs)
-            root = total([op.L_op(inputs, [out], [points[i]])[i] for i in moved])
-        except Exception:  # whatever a user's rule raises, it shall raise where it is asked for a gradient
-            return None
-    return None if root is None else (leaves, list(tangents.values()), as_term(root))
+        (root,) = push_forward(op, term(op, *leaves), list(map(tangents.get, range(len(kinds)))))
+    except Exception:  # whatever a user's rule raises, it shall raise where it is asked for a gradient
+        return None
+    return None if root is None else (leaves, list(tangents.values()), root)
 
 
 class Change(Op):

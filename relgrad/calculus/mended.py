@@ -24,9 +24,6 @@ class Mended(Op):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0], *[None] * (len(inputs) - 1)]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [eval_points[0]]
-
     def range_of(self, *ranges: Interval) -> Interval:
         return ranges[0]
 

@@ -69,11 +69,11 @@ def leave_one_out_prod(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) 
     """
     n, tail = math.prod(x.shape[a] for a in axes), tuple(range(-len(axes), 0))
     if n < 2:
-        return x.of(np.full(x.shape, 0.0 if directions else 1.0, x.dtype))
+        return np.zeros_like(x) if directions else np.ones_like(x)
     shape = np.moveaxis(x, axes, tail).shape
     flat = [
         np.moveaxis(np.broadcast_to(v, x.shape), axes, tail).reshape((*shape[: x.ndim - len(axes)], n))
-        for v in alike(x, *directions)
+        for v in (x, *directions)
     ]
     if directions:
         factors = [

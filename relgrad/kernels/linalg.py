@@ -8,6 +8,7 @@ import numpy as np
 
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 from relgrad.kernels.eft import two_product
+from relgrad.kernels.index import leave_one_out_prod
 from relgrad.kernels.roots import product_difference
 
 __all__ = [
@@ -165,14 +166,6 @@ def cauchy(w: Any, sign: int) -> np.ndarray:
     return result
 
 
-def _leave_one_out(mantissa: np.ndarray) -> np.ndarray:
-    """Π_{j≠i} m_j along the last axis, without division."""
-    ones = np.ones_like(mantissa[..., :1])
-    before = np.concatenate([ones, np.cumprod(mantissa, axis=-1)[..., :-1]], axis=-1)
-    after = np.concatenate([ones, np.cumprod(mantissa[..., ::-1], axis=-1)[..., :-1]], axis=-1)
-    return before * after[..., ::-1]
-
-
 def _singular(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """x = U·diag(s)·Vᵀ → U, Vᵀ, det U·det V, and s as mantissas and exponents."""
     u, s, vt = np.linalg.svd(x)
@@ -216,7 +209,7 @@ def cofactor(x: Any) -> np.ndarray:
     if found is not None:
         return found
     u, vt, sign, mantissa, exponent = _singular(x)
-    products = np.ldexp(_leave_one_out(mantissa), np.sum(exponent, axis=-1, keepdims=True) - exponent)
+    products = np.ldexp(leave_one_out_prod(mantissa), np.sum(exponent, axis=-1, keepdims=True) - exponent)
     return sign * (u * products[..., None, :]) @ vt
 
 
@@ -231,7 +224,7 @@ def cofactor_derivative(x: Any, v: Any) -> np.ndarray:
     rotated = np.swapaxes(u, -1, -2) @ v @ np.swapaxes(vt, -1, -2)
     diagonal = np.eye(n, dtype=bool)
     # Π_{l≠i,j} s_l: leave j out of the product that has a 1 in the place of s_i.
-    pairs = _leave_one_out(np.where(diagonal, 1, mantissa[..., None, :]).astype(x.dtype))
+    pairs = leave_one_out_prod(np.where(diagonal, 1, mantissa[..., None, :]).astype(x.dtype))
     total = np.sum(exponent, axis=-1)[..., None, None]
     pairs = np.ldexp(pairs, total - exponent[..., :, None] - exponent[..., None, :])
     pairs = np.where(diagonal, 0, pairs)

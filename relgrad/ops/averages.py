@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.contract import total
+from relgrad.ops.arguments import as_balls
 from relgrad.ops.rows import Reduced, differentiable, over_axes
 from relgrad.ops.softmax import Softmax
 from relgrad.ops.structure import broadcast_like
@@ -18,10 +18,6 @@ __all__ = [
     "mean_minus",
     "sum_minus",
 ]
-
-
-def _ball_sum(op: Reduced, x: Any) -> Any:
-    return np.asarray(np.sum(x, axis=op.axes, keepdims=True), dtype=object)
 
 
 class SumMinus(Reduced):
@@ -38,17 +34,13 @@ class SumMinus(Reduced):
         along = broadcast_like(self.share(g, x), x) if differentiable(x) else None
         return [along, -g if differentiable(y) else None]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (x, _), (dx, dy) = inputs, eval_points
-        return [total([None if dx is None else self._sum(self.share(dx, x)), None if dy is None else -dy])]
-
     def share(self, g: Any, x: Any) -> Any:
         """Return what of g an entry of x moves."""
         return g
 
     def ball(self, *balls: Any) -> Any:
         x, y = balls
-        return _ball_sum(self, x) - y
+        return as_balls(np.sum(x, axis=self.axes, keepdims=True)) - y
 
 
 class MeanMinus(SumMinus):
@@ -61,8 +53,7 @@ class MeanMinus(SumMinus):
 
     def ball(self, *balls: Any) -> Any:
         x, y = balls
-        sums = _ball_sum(self, x)
-        return sums / (np.size(x) // max(np.size(sums), 1)) - y
+        return self._ball_mean(x) - y
 
 
 class LogMeanExp(Reduced):
@@ -76,13 +67,8 @@ class LogMeanExp(Reduced):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * Softmax(self.axes)(inputs[0])]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [self._sum(Softmax(self.axes)(inputs[0]) * eval_points[0])]
-
     def ball(self, *balls: Any) -> Any:
-        (x,) = balls
-        sums = _ball_sum(self, np.frompyfunc(lambda v: v.exp(), 1, 1)(x))
-        return np.frompyfunc(lambda v: v.log(), 1, 1)(sums / (np.size(x) // max(np.size(sums), 1)))
+        return as_balls(np.log(self._ball_mean(np.exp(balls[0]))))
 
 
 sum_minus = over_axes(SumMinus)

@@ -37,9 +37,6 @@ class Det(Square):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [_wide(output_gradients[0]) * Cofactor()(inputs[0])]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [_inner(Cofactor()(inputs[0]), eval_points[0])]
-
     def in_entries(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Σⱼ ±aᵢⱼ·(the minor without row i and column j), from the last rows up; None of large matrices."""
         (a,) = operands
@@ -74,9 +71,6 @@ class Cofactor(Square):
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [CofactorDerivative()(inputs[0], output_gradients[0])]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [CofactorDerivative()(inputs[0], eval_points[0])]
 
     def ball(self, *balls: Any) -> Any:
         return over_matrices(lambda a: (a.inv() * a.det()).transpose(), *balls)
@@ -146,9 +140,6 @@ class SLogDet(Square):
         g = output_gradients[1]
         return [None if g is None else _wide(g) * swap(np.linalg.inv(inputs[0]))]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [None, _inner(swap(np.linalg.inv(inputs[0])), eval_points[0])]
-
     def ball(self, *balls: Any) -> Any:
         det = Det().ball(balls[0])
         return np.frompyfunc(lambda d: d.sgn(), 1, 1)(det), np.frompyfunc(
@@ -162,16 +153,8 @@ def det(a: Any) -> Any:
     return Det().make_node(as_term(a))
 
 
-@implements(cofactor)
-def cofactor_(x: Any) -> Any:
-    """Trace the kernel `cofactor`."""
-    return Cofactor().make_node(as_term(x))
-
-
-@implements(cofactor_derivative)
-def cofactor_derivative_(x: Any, v: Any) -> Any:
-    """Trace the kernel `cofactor_derivative`."""
-    return CofactorDerivative().make_node(as_term(x), as_term(v))
+implements(cofactor)(Cofactor())
+implements(cofactor_derivative)(CofactorDerivative())
 
 
 @implements(np.linalg.slogdet)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.contract import Laws, total
+from relgrad.contract import Laws
 from relgrad.ops.rows import RowsOp, differentiable, over_axes
 from relgrad.ops.structure import broadcast_like
 from relgrad.term import Term
@@ -38,9 +38,6 @@ class _Map(RowsOp):
     def strict(self, node: Term) -> bool:
         return True
 
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return self.axes
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         """ḡ = L*(h, p), p̄ = pull_p(h, g, p), for the cotangent h."""
         g, p = inputs
@@ -49,10 +46,6 @@ class _Map(RowsOp):
             self.adjoint(h, p) if differentiable(g) else None,
             self.pull_p(h, g, p) if differentiable(p) else None,
         ]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (g, p), (tg, tp) = inputs, eval_points
-        return [total([None if tg is None else self(tg, p), None if tp is None else self.push_p(tp, g, p)])]
 
     def _ratio(self, g: Any, p: Any, like: Any) -> Any:
         """Σg/Σp, where both count as often as they are repeated in the shape of `like`."""
@@ -74,9 +67,6 @@ class _Map(RowsOp):
         raise NotImplementedError
 
     def pull_p(self, h: Any, g: Any, p: Any) -> Any:
-        raise NotImplementedError
-
-    def push_p(self, t: Any, g: Any, p: Any) -> Any:
         raise NotImplementedError
 
     def ball_entry(self, g: Any, p: Any, gs: Any, ps: Any, total: Any) -> Any:
@@ -106,10 +96,6 @@ class Deviation(_Map):
     def pull_p(self, h: Any, g: Any, p: Any) -> Any:
         return -self(g, p) * self._ratio(h, p, h)
 
-    def push_p(self, t: Any, g: Any, p: Any) -> Any:
-        d = self(g, p)
-        return broadcast_like(-self._ratio(t * d, p, d), d)
-
     def ball_entry(self, g: Any, p: Any, gs: Any, ps: Any, total: Any) -> Any:
         return _mean(g, gs, ps, total)
 
@@ -125,10 +111,6 @@ class LogSoftmaxPullback(_Map):
 
     def pull_p(self, h: Any, g: Any, p: Any) -> Any:
         return -Deviation(self.axes)(h, p) * self._ratio(g, p, h)
-
-    def push_p(self, t: Any, g: Any, p: Any) -> Any:
-        r = self(broadcast_like(t, g), p)
-        return -r * self._ratio(g, p, r)
 
     def ball_entry(self, g: Any, p: Any, gs: Any, ps: Any, total: Any) -> Any:
         return g - p * sum(gs) / total
@@ -148,9 +130,6 @@ class SoftmaxPullback(_Map):
     def pull_p(self, h: Any, g: Any, p: Any) -> Any:
         return Deviation(self.axes)(h, p) * Deviation(self.axes)(g, p)
 
-    def push_p(self, t: Any, g: Any, p: Any) -> Any:
-        return LogSoftmaxPullback(self.axes)(t * Deviation(self.axes)(g, p), p)
-
     def ball_entry(self, g: Any, p: Any, gs: Any, ps: Any, total: Any) -> Any:
         return p * _mean(g, gs, ps, total)
 
@@ -167,10 +146,6 @@ class Complement(RowsOp):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (p,), (g,) = inputs, output_gradients
         return [-Deviation(self.axes)(g, p) / self._sum(p)]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (p,), (t,) = inputs, eval_points
-        return [-LogSoftmaxPullback(self.axes)(t, p) / self._sum(p)]
 
     def ball(self, *balls: Any) -> Any:
         return self._ball_rows(

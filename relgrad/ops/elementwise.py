@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import total
 from relgrad.errors import GradientError, OpError, ShapeError
 from relgrad.implementations import IMPLEMENTATIONS, implements
 from relgrad.op import Constant, Labelled, Op, constant, is_constant, strong
@@ -244,21 +245,14 @@ class Elementwise(Labelled):
             for x, rule in zip(inputs, self.rules, strict=True)
         ]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any] | None:
         """ẏ = Σᵢ ruleᵢ(ẋᵢ, y, x₁, …), since the Jacobian is diagonal."""
         self._check_defined()
         out = self(*inputs)
-        parts = [
-            rule(t, out, *inputs)
-            for t, rule in zip(eval_points, self.rules, strict=True)
-            if t is not None and rule is not None
+        moves = [
+            (t, r) for t, r in zip(eval_points, self.rules, strict=True) if t is not None and r is not None
         ]
-        if not parts:
-            return [None]
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-        return [total]
+        return [total([rule(t, out, *inputs) for t, rule in moves])]
 
     def _check_defined(self) -> None:
         if self.undefined is not None:

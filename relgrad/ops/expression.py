@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.contract import Laws, total
+from relgrad.contract import Laws
 from relgrad.op import Op
 from relgrad.term import Term
 from relgrad.types import Interval
@@ -60,10 +60,6 @@ class SecondDerivative(Op):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (x, v), (g,) = inputs, output_gradients
         return [self.third(x, v, g), self(x, g)]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (x, v), (dx, dv) = inputs, eval_points
-        return [total([None if dx is None else self.third(x, v, dx), None if dv is None else self(x, dv)])]
 
 
 class OverAxes(Expression):

@@ -27,6 +27,10 @@ class _Extreme(Reduction):
     JAX.
     """
 
+    finite = True
+    out_of_range = "stays"
+    rounds = False
+
     def output_type(self, *types: Any) -> Type:
         _require_entries(self, types[0].shape)
         return super().output_type(*types)
@@ -37,11 +41,6 @@ class _Extreme(Reduction):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         mask, count = self._ties(inputs[0], outputs[0])
         return [output_gradients[0] * mask / count]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        mask, count = self._ties(inputs[0], self(inputs[0]))
-        return [np.sum(t * mask, axis=self.axes, keepdims=True) / count]
 
     def _ties(self, x: Any, out: Any) -> tuple[Any, Any]:
         mask = np.equal(x, out)
@@ -86,9 +85,6 @@ class Max(_Extreme):
 
     numpy_name = "max"
     laws = Laws(extreme=1)
-    finite = True
-    out_of_range = "stays"
-    rounds = False
 
     def reflected(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """1 − max(x) = min(1 − x)"""
@@ -100,29 +96,17 @@ class Min(_Extreme):
 
     numpy_name = "min"
     laws = Laws(extreme=-1)
-    finite = True
-    out_of_range = "stays"
-    rounds = False
 
     def reflected(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """1 − min(x) = max(1 − x)"""
         return Max(self.axes)(*operands)
 
 
-class _Flat(Reduction):
-    """∂y/∂x = 0 wherever it exists: a reduction whose value is locally constant."""
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [None]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [None]
-
-
-class Any_(_Flat):
+class Any_(Reduction):
     """any(x) = (x₀ ≠ 0) ∨ (x₁ ≠ 0) ∨ …, over axes."""
 
     numpy_name = "any"
+    connected = ()
 
     @property
     def name(self) -> str:
@@ -150,13 +134,14 @@ class All_(Any_):
     numpy_name = "all"
 
 
-class ArgMax(_Flat):
+class ArgMax(Reduction):
     """argmax([1, 3, 3]) = 1: where the first largest entry stands along one axis, or in the flattened array.
 
     Several axes are all that have more than one entry: the others were squeezed from the operand.
     """
 
     numpy_name = "argmax"
+    connected = ()
     drops_unit_axes = False
     rounds = False
 

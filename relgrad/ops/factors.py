@@ -43,14 +43,6 @@ class Cholesky(Square):
         full = swap(np.linalg.solve(upper, swap(np.linalg.solve(upper, inner))))
         return [(full + swap(full)) / 2]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """l̇ = l·Φ(l⁻¹·ȧ·l⁻ᵀ), Φ: the lower triangle with half of its diagonal."""
-        (t,) = eval_points
-        lower = self(*inputs)
-        symmetric = (t + swap(t)) / 2
-        inner = swap(np.linalg.solve(lower, swap(np.linalg.solve(lower, symmetric))))
-        return [np.matmul(lower, _half_lower(inner))]
-
     def ball(self, *balls: Any) -> Any:
         return over_matrices(_cholesky_ball, balls[0])
 
@@ -92,12 +84,6 @@ class Cauchy(Expression):
         change = -output_gradients[0] * outputs[0] ** 2
         columns = np.sum(change, axis=-2)
         return [columns + self.sign * np.sum(change, axis=-1) if self.sign else columns]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        gaps = np.expand_dims(t, -2)
-        gaps = gaps + self.sign * np.expand_dims(t, -1) if self.sign else gaps
-        return [-gaps * self(*inputs) ** 2]
 
     def ball(self, *balls: Any) -> Any:
         """cᵢⱼ = 1/(wⱼ + sign·wᵢ), and cᵢᵢ = 0, of balls."""
@@ -147,12 +133,6 @@ class Eigh(Square):
             inner.append(Cauchy(-1)(w) * skew(np.matmul(swap(v), gv)))
         full = np.matmul(np.matmul(v, total(inner)), swap(v))
         return [(full + swap(full)) / 2]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        w, v = self(*inputs)
-        inner = np.matmul(np.matmul(swap(v), (t + swap(t)) / 2), v)
-        return [np.diagonal(inner, 0, -2, -1), np.matmul(v, Cauchy(-1)(w) * inner)]
 
 
 def skew(x: Any) -> Any:

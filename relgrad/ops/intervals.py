@@ -169,15 +169,15 @@ def clipped(x: Interval, image: Interval) -> Interval:
 
 
 def increasing(
-    function: Callable[[Any], Any], image: Interval = REAL, fixed: tuple[float, ...] = (0.0,)
+    function: Callable[[Any], Any], image: Interval = REAL, fixed: tuple[float, ...] = (0.0,), off: int = 2
 ) -> Callable[[Interval], Interval]:
     """[a, b] → [f(a), f(b)], rounded outwards: the range of an increasing function, from its values at the ends.
 
-    `image` bounds what it can be anywhere; at the points `fixed` its computed value is exact.
+    `image` bounds what it can be anywhere; its computed value is so many floats `off`, and exact at the points `fixed`.
     """
 
     def at(x: float, up: bool) -> float:
-        """x, up → f(x) and two floats further, where it is not exact."""
+        """x, up → f(x) and as many floats further as it may be off, where it is not exact."""
         with np.errstate(all="ignore"):
             value = float(function(x))
         if math.isnan(value):  # outside the domain
@@ -185,7 +185,9 @@ def increasing(
         if x in fixed or math.isinf(value):
             return value
         way = math.inf if up else -math.inf
-        return math.nextafter(math.nextafter(value, way), way)
+        for _ in range(off):
+            value = math.nextafter(value, way)
+        return value
 
     def range_(x: Interval) -> Interval:
         """[a, b] → [f(a), f(b)] within the image."""

@@ -57,10 +57,6 @@ class Norm(_OfVectors, Reduction):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * self.slope(inputs[0])]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (x,), (t,) = inputs, eval_points
-        return [np.sum(t * self.slope(x), axis=self.axes, keepdims=True)]
-
     def under(self, conventions: Any) -> Op:
         return self if conventions.norm_at_zero == 0 else _Sloped(self, conventions.norm_at_zero)
 
@@ -137,9 +133,6 @@ class Unit(_OfVectors):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [self.project(inputs[0], output_gradients[0])]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [self.project(inputs[0], eval_points[0])]
-
     def range_of(self, *ranges: Interval) -> Interval:
         (x,) = ranges
         return Interval(0.0 if x.nonnegative else -1.0, 0.0 if x.high <= 0 else 1.0)
@@ -160,9 +153,6 @@ class UnitPullback(SecondDerivative, RowsOp):
 
     def strict(self, node: Term) -> bool:
         return True
-
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return self.axes
 
     def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
         return term(self.with_props((tuple(a for a in axes if shape[a] != 1),)), *operands)

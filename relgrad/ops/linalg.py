@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws, total
+from relgrad.contract import Laws
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
@@ -64,10 +64,6 @@ class Solve(Square):
         back = np.linalg.solve(swap(a), g)
         return [-np.matmul(back, swap(x)), back]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (a, _), (da, db) = inputs, eval_points
-        return [self(a, total([db, None if da is None else -np.matmul(da, self(*inputs))]))]
-
     def ball(self, *balls: Any) -> Any:
         return over_matrices(lambda a, b: a.solve(b), *balls)
 
@@ -84,10 +80,6 @@ class Inv(Square):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         transposed = swap(outputs[0])
         return [-np.matmul(np.matmul(transposed, output_gradients[0]), transposed)]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,), out = eval_points, self(*inputs)
-        return [-np.matmul(np.matmul(out, t), out)]
 
     def ball(self, *balls: Any) -> Any:
         return over_matrices(lambda a: a.inv(), *balls)

@@ -11,7 +11,6 @@ from relgrad.contract import Laws
 from relgrad.ops.arguments import as_balls, log_or_infinite
 from relgrad.ops.reduction import ProdOthers
 from relgrad.ops.rows import Reduced, RowsOp, over_axes
-from relgrad.term import Term
 
 __all__ = [
     "centred",
@@ -30,21 +29,11 @@ class Centred(RowsOp):
     projects = True
     cancels = "centre"
 
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return self.axes
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [self(output_gradients[0])]
 
     def ball(self, *balls: Any) -> Any:
-        """x → x − Σ x/n, of balls."""
-
-        def row(xs: list[Any]) -> list[Any]:
-            """[1, 3] → [−1, 1]: one row less its mean."""
-            mean = sum(xs) / len(xs)
-            return [x - mean for x in xs]
-
-        return self._ball_rows(row, *balls)
+        return balls[0] - self._ball_mean(balls[0])
 
 
 class _ProductOp(Reduced):
@@ -63,9 +52,6 @@ class LogProd(_ProductOp):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] / inputs[0]]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [self._sum(eval_points[0] / inputs[0])]
-
     def ball(self, *balls: Any) -> Any:
         return np.frompyfunc(log_or_infinite, 1, 1)(self._ball_product(balls[0]))
 
@@ -78,9 +64,6 @@ class Prod1pm1(_ProductOp):
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * ProdOthers(self.axes)(1 + inputs[0])]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [self._sum(eval_points[0] * ProdOthers(self.axes)(1 + inputs[0]))]
 
     def ball(self, *balls: Any) -> Any:
         return self._ball_product(1 + balls[0]) - 1

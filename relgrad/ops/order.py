@@ -31,6 +31,7 @@ class Places(Expression):
 
     axis: int
     connected = ()
+    rounds = False
     view_map = FRESH
 
     def output_type(self, *types: Any) -> Type:
@@ -44,7 +45,6 @@ class ArgSort(Places):
     """x[argsort(x)]₀ ≤ x[argsort(x)]₁ ≤ …, NaN last: the permutation along an axis that sorts."""
 
     __props__ = ("axis", "kind")
-    rounds = False
 
     def __init__(self, axis: int, kind: str | None = None):
         self.axis, self.kind = axis, kind
@@ -67,7 +67,6 @@ class ArgPartition(Places):
     axis: int
     kth: tuple[int, ...]
     text = "np.argpartition({0}, {kth}, axis={axis})"
-    rounds = False
 
     def ball(self, *balls: Any) -> Any:
         return ArgSort(self.axis).ball(*balls)
@@ -78,7 +77,6 @@ class RunningArg(Places):
 
     __props__ = ("axis", "largest")
     text = "{name}({0}, {axis})"
-    rounds = False
 
     def __init__(self, axis: int, largest: bool):
         self.axis, self.largest = axis, largest
@@ -120,7 +118,6 @@ class SearchSorted(Places):
 
     __props__ = ("side",)
     side: str
-    rounds = False
 
     def output_type(self, *types: Any) -> Type:
         """(n,), (2, 3) → int (2, 3); raises ShapeError where a is no vector."""

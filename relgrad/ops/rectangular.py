@@ -106,17 +106,6 @@ class SVD(Rectangular):
             inner.append(Cauchy(1)(s) * total([left, None if right is None else -right]))
         return [total([np.matmul(np.matmul(u, total(inner)), vh), *outer])]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """ṡ = diag(p), u̇ = u·(E + O) + …, v̇ = v·(E − O) + …, p = uᵀ·ȧ·v: E and O are its parts over sⱼ ∓ sᵢ."""
-        (t,) = eval_points
-        u, s, vh = self(*inputs)
-        v = swap(vh)
-        p = np.matmul(np.matmul(swap(u), t), v)
-        even, odd = Cauchy(-1)(s) * (p + swap(p)) / 2, Cauchy(1)(s) * skew(p)
-        du = total([np.matmul(u, even + odd), _beside(u, np.matmul(t, v), s)])
-        dv = total([np.matmul(v, even - odd), _beside(v, np.matmul(swap(t), u), s)])
-        return [du, np.diagonal(p, 0, -2, -1), swap(dv)]
-
 
 def _svd_shapes(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     *stack, m, n = shape
@@ -179,15 +168,6 @@ class QR(Rectangular):
         symmetric = lower + swap(np.tril(inner, -1))
         back = total([gq, np.matmul(q, symmetric)])
         return [swap(np.linalg.solve(r, swap(back)))]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """q̇ = q·W + (1 − q·qᵀ)·ȧ·r⁻¹, ṙ = (c − W)·r, c = qᵀ·ȧ·r⁻¹, W: the skew matrix with its lower triangle."""
-        (t,) = eval_points
-        q, r = self(*inputs)
-        change = swap(np.linalg.solve(swap(r), swap(t)))
-        c = np.matmul(swap(q), change)
-        turn = np.tril(c, -1) - swap(np.tril(c, -1))
-        return [np.matmul(q, turn) + _outside(q, change), np.matmul(c - turn, r)]
 
 
 def _qr_ball(a: Any) -> tuple[Any, Any]:
@@ -252,9 +232,6 @@ class Completion(Rectangular):
         raise OpError(f"{self.code} has no high-precision evaluation", cause=self.UNDEFINED, cure=self.CURE)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return self.R_op(inputs, output_gradients)
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         raise GradientError(
             f"the gradient through {self.code} is undefined", cause=self.UNDEFINED, cure=self.CURE
         )
@@ -298,23 +275,6 @@ class Pinv(Rectangular):
                     -np.matmul(np.matmul(t, g), t),
                     left - np.matmul(a, np.matmul(p, left)),
                     right - np.matmul(np.matmul(right, p), a),
-                ]
-            )
-        ]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """ṗ = −p·ȧ·p + p·pᵀ·ȧᵀ·(1 − a·p) + (1 − p·a)·ȧᵀ·pᵀ·p, p = a⁺ (Golub & Pereyra 1973)."""
-        (a,), (d,) = inputs, eval_points
-        p = self(a)
-        t, back = swap(p), swap(d)
-        left = np.matmul(np.matmul(p, t), back)
-        right = np.matmul(np.matmul(back, t), p)
-        return [
-            total(
-                [
-                    -np.matmul(np.matmul(p, d), p),
-                    left - np.matmul(np.matmul(left, a), p),
-                    right - np.matmul(p, np.matmul(a, right)),
                 ]
             )
         ]

@@ -10,12 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import FRESH, Laws, total
+from relgrad.contract import FRESH, Laws
 from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.implementations import implements
-from relgrad.kernels.index import _ring_product
+from relgrad.kernels.formulas import leave_one_out_prod
 from relgrad.op import Op, as_term, constant, strong
-from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, refuse, require_ground
+from relgrad.ops.arguments import (
+    as_balls,
+    below_squeeze,
+    call,
+    is_ground,
+    normalize_axes,
+    refuse,
+    require_ground,
+)
 from relgrad.ops.expression import Expression
 from relgrad.ops.structure import Squeeze, broadcast_like, broadcast_to, squeeze
 from relgrad.term import Term, Unknown, term
@@ -137,9 +145,6 @@ class Prod(Reduction):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * ProdOthers(self.axes)(inputs[0])]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [np.sum(eval_points[0] * ProdOthers(self.axes)(inputs[0]), axis=self.axes, keepdims=True)]
-
     def in_entries(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Π x = x₀·x₁·…, along each axis in turn"""
         (x,) = operands
@@ -173,24 +178,7 @@ class ProdOthers(Expression):
         return array_type(np.result_type(*[t.dtype for t in types]), types[0].shape)
 
     def ball(self, *balls: Any) -> Any:
-        """yᵢ = Π_{j ≠ i} xⱼ, as ahead·behind, along the directions too, of balls."""
-        if not balls[0].size:
-            return balls[0]
-        x, *directions = np.broadcast_arrays(*balls)
-        tail = tuple(range(-len(self.axes), 0))
-        shape = np.moveaxis(x, self.axes, tail).shape
-        # As in the kernel: polynomials in the ε of the directions, with coefficients by sets of them, as bits.
-        ring = np.full((1 << len(directions), *x.shape), 0 * x.flat[0], dtype=object)
-        for place, values in ((0, x), *((1 << i, t) for i, t in enumerate(directions))):
-            ring[place] = values
-        flat = np.moveaxis(ring, self.axes, tail).reshape((len(ring), *shape[: -len(tail) or None], -1))
-        one = np.zeros_like(flat[..., 0])
-        one[0] = 0 * flat[0, ..., 0] + 1
-        factors = [flat[..., i] for i in range(flat.shape[-1])]
-        ahead = list(itertools.accumulate(factors[:-1], _ring_product, initial=one))
-        behind = list(itertools.accumulate(factors[:0:-1], _ring_product, initial=one))[::-1]
-        others = [_ring_product(a, b)[-1] for a, b in zip(ahead, behind, strict=True)]
-        return np.moveaxis(np.stack(others, -1).reshape(shape), tail, self.axes)
+        return as_balls(leave_one_out_prod(*np.broadcast_arrays(*balls), axes=self.axes))
 
     def range_of(self, *ranges: Interval) -> Interval:
         return (
@@ -202,17 +190,6 @@ class ProdOthers(Expression):
         x, *directions = inputs
         others = [directions[:i] + directions[i + 1 :] for i in range(len(directions))]
         return [self(x, *directions, g), *[self(x, *rest, g) for rest in others]]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """ẏ = others(x, …, ẋ) + Σ others(x, …, ṫᵢ, …): one direction more for x, another one in place of each tᵢ."""
-        x, *directions = inputs
-        others = [directions[:i] + directions[i + 1 :] for i in range(len(directions))]
-        parts = [
-            self(x, *rest, t)
-            for rest, t in zip([directions, *others], eval_points, strict=True)
-            if t is not None
-        ]
-        return [total(parts)]
 
 
 def _accumulator(dtype: np.dtype) -> np.dtype:

@@ -13,7 +13,7 @@ from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, Symbolic, as_term, is_constant, strong
 from relgrad.ops.align import align
-from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
+from relgrad.ops.arguments import as_balls, is_ground, is_symbolic, normalize_axes
 from relgrad.ops.reduction import pattern_axes
 from relgrad.ops.structure import squeeze
 from relgrad.term import Term, Unknown, term
@@ -41,6 +41,9 @@ class RowsOp(Op):
 
     def strict(self, node: Term) -> bool:
         return len(node.rands) == 1
+
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return self.axes
 
     def make_node(self, *inputs: Any) -> Term:
         """f(squeeze x) → squeeze(f(x)), operands aligned, axes of the larger rank."""
@@ -98,6 +101,11 @@ class RowsOp(Op):
 
     def _sum(self, x: Any) -> Any:
         return np.sum(x, axis=self.axes, keepdims=True)
+
+    def _ball_mean(self, x: Any) -> Any:
+        """Σ x/n over the axes, which stay, of balls."""
+        total = as_balls(np.sum(x, axis=self.axes, keepdims=True))
+        return total / (np.size(x) // max(np.size(total), 1))
 
     def _ball_rows(self, function: Callable[..., Any], *balls: Any) -> Any:
         """y[i, :] = function(x[i, :], …): applied to the entries along the axes, as flat lists, results put back."""

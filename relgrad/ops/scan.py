@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import FRESH, Laws, total
+from relgrad.contract import FRESH, Laws
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
 from relgrad.ops.arguments import (
@@ -109,10 +109,6 @@ class CumProd(_Along):
         adjoint = Recurrence(self.axis, True)(inputs[0], output_gradients[0])
         return [adjoint * self._before(outputs[0])]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (x,), (t,) = inputs, eval_points
-        return [Recurrence(self.axis, False)(x, t * self._before(self(x)))]
-
 
 class Delay(AmongZeros):
     """yₖ = xₖ₋ₛ along an axis, 0 where there is none."""
@@ -157,15 +153,6 @@ class Recurrence(Expression):
         back = Recurrence(self.axis, not self.adjoint)(a, g)
         later = Delay(self.axis, 1)
         return [s * later(back) if self.adjoint else back * later(s), back]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """ṡ = recurrence(a, ȧ·delay(s) + ḃ), where s = recurrence(a, b)."""
-        (a, b), (ta, tb) = inputs, eval_points
-        change = None
-        if ta is not None:
-            s = self(a, b)
-            change = Delay(self.axis, -1)(ta * s) if self.adjoint else ta * Delay(self.axis, 1)(s)
-        return [self(a, total([change, tb]))]
 
 
 def _scan(op: type[_Along], function: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.contract import total
 from relgrad.implementations import implements
 from relgrad.interpret import interpret
 from relgrad.op import Symbolic, as_term, constant, is_constant, is_zero
-from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
+from relgrad.ops.arguments import as_balls, is_ground, is_symbolic, log_or_infinite, normalize_axes
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
 from relgrad.ops.reduction import pattern_axes
@@ -66,14 +65,9 @@ class LogSumExp(Reduced, _Weighted):
             cotangents.append(g * _over_weight(self.axes, *inputs) if differentiable(inputs[1]) else None)
         return cotangents
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        slopes = (_shares, _over_weight)
-        moved = [(slope, t) for slope, t in zip(slopes, eval_points, strict=False) if t is not None]
-        return [total([self._sum(slope(self.axes, *inputs) * t) for slope, t in moved])]
-
     def ball(self, *balls: Any) -> Any:
-        out = self._ball_rows(lambda *rows: [_ball_logsumexp(*rows)] * len(rows[0]), *balls)
-        return out[tuple(slice(0, 1) if a in self.axes else slice(None) for a in range(-out.ndim, 0))]
+        top, total, _ = _ball_sum(self.axes, *balls)
+        return top + np.frompyfunc(log_or_infinite, 1, 1)(total)
 
 
 class Softmax(_Weighted):
@@ -115,28 +109,9 @@ class Softmax(_Weighted):
             )
         return cotangents
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """ṗ = p·(ẋ − Σ p·ẋ) + (1 − p·Σ)(eˣ/Σ w·eˣ·ẇ)."""
-        p = self(*inputs)
-        parts = []
-        if eval_points[0] is not None:
-            parts.append(SoftmaxPullback(self.axes)(eval_points[0], p))
-        if len(inputs) > 1 and eval_points[1] is not None:
-            parts.append(LogSoftmaxPullback(self.axes)(_over_weight(self.axes, *inputs) * eval_points[1], p))
-        return [total(parts)]
-
     def ball(self, *balls: Any) -> Any:
-        """w·eˣ/Σ w·eˣ, row by row, = softmax of balls."""
-
-        def row(xs: list[Any], ws: list[Any] | None = None) -> list[Any]:
-            """xs, ws → w·e^(x − x₀)/Σ w·e^(x − x₀) of one row."""
-            if ws is None:
-                total = _ball_logsumexp(xs)
-                return [(x - total).exp() for x in xs]
-            parts = [w * (x - xs[0]).exp() for w, x in zip(ws, xs, strict=True)]  # the total may be negative
-            return [part / _plus(parts, xs[0] * 0) for part in parts]
-
-        return self._ball_rows(row, *balls)
+        _, total, terms = _ball_sum(self.axes, *balls)
+        return terms / total
 
 
 def _shares(axes: Any, x: Any, *weights: Any) -> Any:
@@ -250,26 +225,10 @@ class Gibbs(RowsOp):
             cotangents.append(-self._sum(h) * _over_weight(self.axes, x, *weights))
         return [c if differentiable(y) else None for c, y in zip(cotangents, inputs, strict=True)]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """ẏ = power·y·(ȧ − Σ p·ẋ − Σ eˣ·ẇ/Σ w·eˣ), p = softmax(x, w)."""
-        (a, x, *weights), (ta, tx, *tw) = inputs, eval_points
-        p = Softmax(self.axes)(x, *weights)
-        moves = []
-        if ta is not None and tx is not None and a.term is x.term and ta.term is tx.term:
-            moves.append(Deviation(self.axes)(ta, self._entries(x, *weights)))
-        else:
-            moves += [ta] if ta is not None else []
-            moves += [-self._sum(p * tx)] if tx is not None else []
-        if weights and tw[0] is not None:
-            moves.append(-self._sum(_over_weight(self.axes, x, *weights) * tw[0]))
-        move = total(moves)
-        return [None if move is None else self.power * self(*inputs) * move]
-
     def ball(self, *balls: Any) -> Any:
-        a, x, *weights = balls
-        terms = np.exp(x) if not weights else weights[0] * np.exp(x)
-        terms = np.broadcast_to(terms, np.broadcast_shapes(*[np.shape(b) for b in balls[1:]]))
-        return (np.exp(a) / np.sum(terms, axis=self.axes, keepdims=True)) ** self.power
+        a, *summed = balls
+        top, total, _ = _ball_sum(self.axes, *summed)
+        return (np.exp(a - top) / total) ** self.power
 
 
 class LogSoftmax(RowsOp):
@@ -288,9 +247,6 @@ class LogSoftmax(RowsOp):
             return [None]
         return [LogSoftmaxPullback(self.axes)(output_gradients[0], Softmax(self.axes)(inputs[0]))]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [Deviation(self.axes)(eval_points[0], Softmax(self.axes)(inputs[0]))]
-
     def ball(self, *balls: Any) -> Any:
         """yᵢ = −log(1 + Σ_{j ≠ i} e^(xⱼ − xᵢ)), of balls."""
 
@@ -307,17 +263,14 @@ def _plus(terms: Iterable[Any], start: Any) -> Any:
     return sum(terms, start)
 
 
-def _ball_logsumexp(xs: list[Any], ws: list[Any] | None = None) -> Any:
-    """top + log Σ w·e^(x − top) = log Σ w·eˣ, of balls; −∞ of none."""
-    if not xs:
-        from flint import arb
-
-        return arb("-inf")
-    top = max(xs, key=lambda x: float(x.mid()))
-    total = _plus(
-        ((x - top).exp() if ws is None else ws[i] * (x - top).exp() for i, x in enumerate(xs)), top * 0
-    )
-    return top + total.log()
+def _ball_sum(axes: tuple[int, ...], x: Any, weights: Any = 1) -> tuple[Any, Any, Any]:
+    """x, w → m, Σ w·e^(x − m), w·e^(x − m), of balls, with m = max x over axes in floats, which stay."""
+    x, weights = np.broadcast_arrays(x, weights)
+    middle = np.asarray(np.frompyfunc(lambda v: float(v.mid()), 1, 1)(x), float)
+    top = np.max(middle, axis=axes, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0.0)
+    terms = as_balls(weights * np.exp(x - top))
+    return top, as_balls(np.sum(terms, axis=axes, keepdims=True)), terms
 
 
 def _operands(x: Any, weights: Any) -> list[Any]:

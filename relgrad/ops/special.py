@@ -15,6 +15,7 @@ from relgrad.op import as_term
 from relgrad.ops.arithmetic import sqrt
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.families import digamma, stirling
+from relgrad.ops.intervals import increasing
 from relgrad.types import POSITIVE, REAL, UNIT, Interval
 
 __all__ = [
@@ -41,13 +42,7 @@ def _ball_mills(x: Any) -> Any:
 erf = elementwise(
     kernels.erf,
     lambda g, out, x: g * (1.1283791670955126 * np.exp(-np.square(x))),
-    range=lambda x: (
-        Interval(0.0, 1.0, x.positive, True)
-        if x.nonnegative
-        else Interval(-1.0, 0.0, True, x.negative)
-        if x.high <= 0
-        else Interval(-1.0, 1.0, True, True)
-    ),
+    range=increasing(kernels.erf, Interval(-1.0, 1.0, True, True), off=8),
     laws=Laws(monotone=1, parity=-1),
     ball=lambda x: x.erf(),
     complement=lambda x: erfc(x),

@@ -19,6 +19,7 @@ from relgrad.op import as_term, is_constant
 from relgrad.ops.arithmetic import divide, multiply
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.exponential import log, log1p
+from relgrad.ops.intervals import increasing
 from relgrad.symbolic import Symbolic
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
 
@@ -54,13 +55,7 @@ def _ball_xlogy(x: Any, y: Any) -> Any:
 expit = elementwise(
     kernels.expit,
     lambda g, out, x: g * out * expit(-x),
-    range=lambda x: (
-        Interval(0.5, 1.0, x.positive, True)
-        if x.nonnegative
-        else Interval(0.0, 0.5, True, x.negative)
-        if x.high <= 0
-        else UNIT
-    ),
+    range=increasing(kernels.expit, UNIT, off=8),
     laws=Laws(monotone=1, inverse="logit"),
     ball=lambda x: 1 / (1 + (-x).exp()),
     meaning=lambda x: 1.0 / (1.0 + np.exp(-x)),

@@ -154,4 +154,4 @@ def _add_at(values: Any, key: Any, shape: tuple[int, ...]) -> Any:
     return found.reshape(shape)
 
 
-NAMED["leave_one_out_prod"] = lambda _: formulas.leave_one_out_prod
+NAMED["leave_one_out_prod"] = lambda _: lambda *xs, **axes: formulas.leave_one_out_prod(*alike(*xs), **axes)

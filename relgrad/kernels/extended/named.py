@@ -83,7 +83,7 @@ NAMED.update(
             lambda x, indices, axis, shape: _add_at(x, key_along(indices, axis, shape), shape)
         ),
         "cauchy": _homogeneous(-1, last=1),
-        "leave_one_out_prod": lambda _: formulas.leave_one_out_prod,
+        "leave_one_out_prod": lambda _: lambda *xs, **axes: formulas.leave_one_out_prod(*alike(*xs), **axes),
         "near": lambda _: near_by_rules(Extended),
         "xdivy": lambda _: lambda x, y: formulas.xdivy(*alike(x, y)),
         "running_argmax": _by_rank,
