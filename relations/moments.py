@@ -66,6 +66,16 @@ def squared_distance_expanded_in_two(x, y, axis):
 
 
 @relation(source="functional equation of the logarithm")
+def log_of_product_of_positives(x, axis):
+    """The log of a product of what is positive is the sum of the logs."""
+    return (
+        np.log(np.prod(x, axis=axis, keepdims=True)),
+        np.sum(np.log(x), axis=axis, keepdims=True),
+        positive(x),
+    )
+
+
+@relation(source="functional equation of the logarithm")
 def log_of_product_over_axes(x, axis):
     """The log of a product, without forming what overflows or underflows."""
     return np.log(np.prod(x, axis=axis, keepdims=True)), log_prod(x, axis=axis, keepdims=True)
