@@ -1128,3 +1128,33 @@ def test_counts_of_masks_divide_what_is_known_twice_as_well() -> None:
 
     found = rg.stabilize(within)(x + 2.0**27)
     np.testing.assert_allclose(found, [np.var(x[:2], ddof=1), np.var(x[2:], ddof=1)], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.sin,
+        np.tan,
+        np.arctan,
+        np.sinh,
+        np.tanh,
+        np.arcsinh,
+        np.expm1,
+        np.log1p,
+        np.cbrt,
+        np.sqrt,
+        np.abs,
+        np.negative,
+    ],
+)
+def test_zeros_keep_their_signs_in_functions_of_one(function):
+    zeros = np.array([-0.0, 0.0])
+    np.testing.assert_array_equal(np.signbit(function(Doubled.of(zeros)).hi), np.signbit(function(zeros)))
+
+
+@pytest.mark.parametrize("function", [np.add, np.subtract, np.multiply, np.arctan2, np.maximum])
+def test_zeros_keep_their_signs_in_functions_of_two(function):
+    x, y = np.meshgrid([-0.0, 0.0, -2.0, 2.0], [-0.0, 0.0, -2.0, 2.0])
+    found, floats = function(Doubled.of(x), Doubled.of(y)).floats(), function(x, y)
+    np.testing.assert_allclose(found, floats, rtol=1e-15)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(floats))

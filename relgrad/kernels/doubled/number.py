@@ -82,7 +82,7 @@ class Doubled(Numbers):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """f(x) = (f(x₁), f(x₂), …) for blocks of a large x, which stay in the cache."""
-        apply = super().__array_ufunc__
+        apply = self._applied
         large = [getattr(x, "ndim", 0) > 0 for x in inputs]
         shapes = {x.shape for x, is_array in zip(inputs, large, strict=True) if is_array}
         if len(shapes) > 1 or ufunc.signature is not None or self.size <= 2 * BLOCK:
@@ -95,6 +95,18 @@ class Doubled(Numbers):
             ]
             found.append(apply(ufunc, method, *some, **kwargs))
         return np.concatenate(found).reshape(self.shape)
+
+    def _applied(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """expm1(−0) = −0, 0·(−2) = −0: f in doubled arithmetic, zeros with the signs that they have in floats."""
+        found = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+        signed = method == "__call__" and ufunc.signature is None and isinstance(found, Doubled)
+        if not signed or not np.any(zero := found.hi == 0):
+            return found
+        with np.errstate(all="ignore"):
+            floats = ufunc(*[x.hi if isinstance(x, Doubled) else x for x in inputs])
+        zero = zero & (floats == 0)
+        hi, lo = [None if part is None else np.where(zero, floats, part)[()] for part in (found.hi, found.lo)]
+        return Doubled(hi, lo, found._bound)
 
     @property
     def exact(self) -> bool:
