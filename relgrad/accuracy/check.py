@@ -124,7 +124,7 @@ def _trial(instance: Instance, rng: np.random.Generator) -> _Trial:
         why = _difference(left.balls[place], balls[place])
         if why:
             sides = left.balls[place].str(20, radius=False), balls[place].str(20, radius=False)
-            witness = Witness(why, _inputs(instance, values, place), *sides)
+            witness = Witness(why, instance.at(values, place), *sides)
             break
     compared = defined & (settled | lost)
     with np.errstate(all="ignore"):
@@ -145,14 +145,6 @@ def _difference(left: Any, right: Any) -> str:
     if right.is_nan():
         return "the left side has a value and the right side has none"
     return "" if left.overlaps(right) else "the sides differ"
-
-
-def _inputs(instance: Instance, values: dict[Any, Any], place: tuple[int, ...]) -> dict[str, Any]:
-    """((2, 0), {x: samples}) → {x: the third sample}: the sample that the entry at a place belongs to, by names."""
-    samples = {name: values[leaf] for name, leaf in instance.leaves.items()}
-    return {
-        name: x[int(place[0]) if place and len(x) > 1 else 0] for name, x in samples.items()
-    } | instance.axes
 
 
 def _summary(relation: Relation, trials: list[_Trial]) -> Check:
@@ -189,7 +181,7 @@ def _worst(trials: list[_Trial]) -> Loss | None:
         losses = np.where(np.isnan(t.after - t.before), -1.0, t.after - t.before)
         if losses.size and losses.max() > (worst.bits if worst else 0.0):
             place = np.unravel_index(int(losses.argmax()), losses.shape)
-            worst = Loss(float(losses[place]), _inputs(t.instance, t.values, place))  # type: ignore[arg-type]
+            worst = Loss(float(losses[place]), t.instance.at(t.values, place))  # type: ignore[arg-type]
     return worst
 
 
@@ -210,4 +202,4 @@ def _too_wide(instance: Instance, values: dict[Any, Any], extended: Any) -> Witn
     if len(places) <= max(1, 0.02 * extended.size):
         return None
     why = "the right side has a value and the left side has none"
-    return Witness(why, _inputs(instance, values, tuple(places[0])), "nan", "a number")
+    return Witness(why, instance.at(values, tuple(places[0])), "nan", "a number")

@@ -92,6 +92,13 @@ class Instance(NamedTuple):
                 known[found] = np.asarray(join(first, second), dtype=object)
         return known
 
+    def at(self, values: Mapping[Term, Any], place: tuple[int, ...]) -> dict[str, Any]:
+        """((2, 0), {x: samples}) → {x: the third sample}: the sample that the entry at a place belongs to, by names."""
+        samples = {name: values[leaf] for name, leaf in self.leaves.items() if leaf in values}
+        return {
+            name: x[int(place[0]) if place and len(x) > 1 else 0] for name, x in samples.items()
+        } | self.axes
+
     @property
     def free(self) -> list[Term]:
         """The leaves that do not follow from others."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from relgrad.accuracy.instance import Instance
 from relgrad.accuracy.report import Witness
-from relgrad.balls.graph import Enclosure, enclose
+from relgrad.balls.graph import enclose
 from relgrad.errors import RelgradError
 from relgrad.gradient import gradient, ones_like
 from relgrad.interpret import interpret
@@ -45,19 +45,18 @@ def differing_slopes(row: Relation, instance: Instance, rng: np.random.Generator
             for side, library in zip(wholes, (Library([]), Library([row])), strict=True)
         ]
         defined, *truths = enclose([left, *before], exact, BITS, limit=LIMIT)
+        whole = np.isfinite(defined.middle)
         written, rewritten = interpret(before, values), interpret(after, values)
     except (RelgradError, ArithmeticError, np.linalg.LinAlgError):  # of a singular matrix, or without slope
         return None
     for leaf, truth, old, new in zip(free, truths, written, rewritten, strict=True):
-        known = np.array([float(ball.mid()) for ball in truth.balls.flat]).reshape(truth.balls.shape)
+        known = truth.middle
         near = CLOSE * (1.0 + np.abs(known))
-        told = _finite(truth) & (np.abs(old - known) <= near) & _by_samples(_finite(defined), known.shape)
+        told = np.isfinite(known) & (np.abs(old - known) <= near) & _by_samples(whole, known.shape)
         for place in map(tuple, np.argwhere(told & ~(np.abs(new - known) <= near))[:1]):
-            named = {n: values[t] for n, t in instance.leaves.items() if t in values}
             name = next(n for n, t in instance.leaves.items() if t is leaf)
-            inputs = {n: x[place[0] if place and len(x) > 1 else 0] for n, x in named.items()}
             why = f"the slopes of the sides differ, to {name}"
-            return Witness(why, inputs | instance.axes, str(known[place]), str(new[place]))
+            return Witness(why, instance.at(values, place), str(known[place]), str(new[place]))
     return None
 
 
@@ -86,12 +85,6 @@ def _ties(t: Term, rng: np.random.Generator) -> Any:
     """x ≥ 0 → [0, 1, 0.5, 1, …]: entries for a leaf, of few values that its range holds."""
     held = [x for x in TIES if t.op.range.holds(x)]
     return rng.choice(held or [t.op.range.low / 2 + t.op.range.high / 2], size=t.type.shape)
-
-
-def _finite(side: Enclosure) -> Any:
-    """Which entries are known to be finite."""
-    finite = [ball.is_finite() for ball in side.balls.flat]
-    return side.settled & np.array(finite, dtype=bool).reshape(side.balls.shape)
 
 
 def _by_samples(defined: Any, shape: tuple[int, ...]) -> Any:

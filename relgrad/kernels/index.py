@@ -159,8 +159,9 @@ def _ring_product(a: Any, b: Any) -> Any:
         parts = [part for part in range(whole + 1) if part & whole == part]
         found = [(m[part] * n[whole ^ part], e[part] + f[whole ^ part]) for part in parts]
         most = reduce(np.maximum, [exponent for _, exponent in found])
-        total = sum(np.ldexp(x, np.maximum(k - most, -5000).astype(np.intc)) for x, k in found)
-        sums.append(_normalized(total, most))
+        if len(found) > 1:
+            found = [(np.ldexp(x, np.maximum(k - most, -5000).astype(np.intc)), most) for x, k in found]
+        sums.append(_normalized(sum(x for x, _ in found), most))
     return [np.stack(parts) for parts in zip(*sums, strict=True)]
 
 
