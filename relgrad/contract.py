@@ -266,10 +266,10 @@ class Contract:
     # Reasoning
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        """Return along which negative axes a factor of operand i must be constant to stand before the op instead.
+        """Return along which negative axes entries of operand i reach entries of the result; None is all of them.
 
-        Asked of operands in which the op is linear: op(…, a·x, …) = a·op(…, x, …) for every a that has extent 1
-        along these axes. None is all axes, which leaves numbers.
+        An entry of the result depends on entries in its own place along the other axes. Where the op is linear,
+        op(…, a·x, …) = a·op(…, x, …) for every a that has extent 1 along these axes.
         """
         return None
 
@@ -374,6 +374,11 @@ class Contract:
     are the first two, Σ x less y; "rows": those of a matrix are nearly dependent, and eliminated; "turns": whole ones
     are taken off a large angle.
     """
+
+    def minuend(self, *operands: Any) -> Any:
+        """u of u − mean u, p·g of p·(g − Σpg): beside which a result is small where digits are lost at a "centre"."""
+        return operands[0]
+
     margin: Callable[..., Any] | None = None
     """How far computed operands are from where their errors are multiplied, if anywhere: 1 - |u| of arcsin u."""
     rough: tuple[int, ...] | Callable[..., tuple[int, ...]] = ()

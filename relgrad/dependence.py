@@ -1,10 +1,18 @@
-"""Which terms depend on which, and how deep each lies."""
+"""Which terms depend on which, entry by entry, and how deep each lies."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
+
+from relgrad.op import Op, is_constant
+from relgrad.ops.gather import ARRAY, Scatter
+from relgrad.ops.joining import Concatenate
+from relgrad.ops.structure import BroadcastLike, BroadcastTo
 from relgrad.term import Term, kept, subterms
+from relgrad.types import ArrayType
 
 
 def depths(roots: Sequence[Term]) -> dict[Term, int]:
@@ -44,6 +52,72 @@ def depends(roots: Iterable[Term], sources: Collection[Term]) -> bool:
                 pattern = node.op.connection_pattern(node)
                 stack += [rand for rand, row in zip(node.rands, pattern, strict=True) if any(row)]
     return False
+
+
+def labels_of(roots: Sequence[Term], labels: Mapping[Term, Any]) -> list[Any] | None:
+    """x/Σ x over −1, {x: [[1, 1], [2, 2]]}  ⟶  [[1, 1], [2, 2]];    xᵀ  ⟶  [[1, 2], [1, 2]];    Σ x  ⟶  None
+
+    The label of the entries of sources that each entry of the roots depends on, 0 being none; None where some term has
+    entries that depend on several labels.
+    """
+    of = dict(labels)
+    for node in subterms(*roots):
+        if node not in of and any(rand in of for rand in node.rands):
+            found = _labels(node, [of.get(rand) for rand in node.rands])
+            if found is None:
+                return None
+            of[node] = found
+    return [of.get(root, np.zeros(root.type.shape, int)) for root in roots]
+
+
+def _labels(node: Term, rands: Sequence[Any]) -> Any | None:
+    """f(x, y), [1, 2], [0, 2]  ⟶  [1, 2]: the labels of an application's entries, by those of its operands."""
+    op = node.op
+    if not isinstance(node.type, ArrayType):
+        return None
+    if type(op) is Concatenate:
+        return op.compute(
+            *[np.zeros(t.type.shape, int) if x is None else x for t, x in zip(node.rands, rands, strict=True)]
+        )
+    if op.laws.selects or type(op) in (BroadcastTo, BroadcastLike) or _puts(op):
+        others = _places(node)
+        if rands[0] is not None and others is not None:
+            return np.asarray(op.compute(rands[0], *others))
+    shape: Any = node.type.shape
+    every = [np.zeros(shape, int)]
+    for i, x in enumerate(rands):
+        if x is not None:
+            reaching = _reaching(node, i, x)
+            if reaching is None or reaching.ndim > len(shape):
+                return None
+            every.append(np.broadcast_to(reaching, shape))
+    found = np.max(every, axis=0)
+    return found if all(np.all((x == 0) | (x == found)) for x in every) else None
+
+
+def _puts(op: Op) -> bool:
+    return type(op) is Scatter and ARRAY not in op.pattern
+
+
+def _places(node: Term) -> list[Any] | None:
+    """broadcast(y, like x) → [zeros of x's shape];    x[i], i = 2 → [2]: what an op that moves entries is told besides.
+
+    None where that is known when the program runs.
+    """
+    pattern = node.op.connection_pattern(node)
+    found = []
+    for t, row in zip(node.rands[1:], pattern[1:], strict=True):
+        if not is_constant(t) and (any(row) or t.type.dtype.kind != "f"):
+            return None
+        found.append(t.op.value if is_constant(t) else np.zeros(t.type.shape))
+    return found
+
+
+def _reaching(node: Term, i: int, labels: Any) -> Any | None:
+    """Σ x over −1, [[1, 1], [2, 2]]  ⟶  [[1], [2]]: the labels of an operand's entries where they reach the result."""
+    axes = () if node.op.elementwise else node.op.mixes(node, i)
+    found = np.max(labels, axis=axes, keepdims=axes is not None, initial=0)
+    return found if np.all((labels == 0) | (labels == found)) else None
 
 
 def _depth(t: Term) -> int:

@@ -31,15 +31,13 @@ from relgrad.calculus.arrays import (
 from relgrad.calculus.mended import Mended
 from relgrad.calculus.path import Path
 from relgrad.calculus.ring import NoSeries, Power
+from relgrad.dependence import labels_of
 from relgrad.interpret import RAISED, unknown
 from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.op import Constant, is_constant
 from relgrad.ops.arithmetic import add, subtract
-from relgrad.ops.gather import ARRAY, Scatter
 from relgrad.ops.joining import Concatenate
-from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
-from relgrad.ops.structure import BroadcastTo
 from relgrad.syntax import slots
 from relgrad.term import Term, subterms
 
@@ -637,44 +635,9 @@ def followed(body: Term, part: Part) -> Any | None:
 
     The entry of a part, counted from 1, that each entry of a body depends on, 0 being none; None if on several.
     """
-    of: dict[Term, Any] = {}
-    for node in subterms(body):
-        if node is part.leaf:
-            of[node] = part.put(
-                np.zeros(node.type.shape, int), np.arange(1, part.size + 1).reshape(part.shape)
-            )
-        elif any(rand in of for rand in node.rands):
-            found = _followed(node, [of.get(rand) for rand in node.rands])
-            if found is None:
-                return None
-            of[node] = found
-    return of.get(body, np.zeros(body.type.shape, int))
-
-
-def _followed(node: Term, rands: Sequence[Any]) -> Any | None:
-    """f(x₁, x₂) + c → [1, 2]: the entries that an application depends on, by its operands'; None if on several."""
-    op, moving = node.op, [x for x in rands if x is not None]
-    if op.elementwise:
-        every = np.broadcast_arrays(*moving, np.zeros(node.type.shape, int))
-        found = np.max(every, axis=0)
-        return found if all(np.all((x == 0) | (x == found)) for x in every) else None
-    if isinstance(op, Sum):
-        (x,) = moving
-        found = np.max(x, axis=op.axes, keepdims=True, initial=0)
-        return found.reshape(node.type.shape) if np.all((x == 0) | (x == found)) else None
-    if isinstance(op, Concatenate):
-        return op.compute(
-            *[np.zeros(t.type.shape, int) if x is None else x for t, x in zip(node.rands, rands, strict=True)]
-        )
-    puts = op.laws.selects or type(op) is BroadcastTo or (type(op) is Scatter and ARRAY not in op.pattern)
-    if (
-        not puts
-        or len(moving) > 1
-        or rands[0] is None
-        or any(type(t.op) is not Constant for t in node.rands[1:])
-    ):
-        return None
-    return np.asarray(op.compute(rands[0], *[t.op.value for t in node.rands[1:]]))
+    numbers = np.arange(1, part.size + 1).reshape(part.shape)
+    found = labels_of([body], {part.leaf: part.put(np.zeros(part.leaf.type.shape, int), numbers)})
+    return None if found is None else found[0]
 
 
 @lru_cache(maxsize=16)

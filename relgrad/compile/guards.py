@@ -42,6 +42,7 @@ from relgrad.calculus.series import Series, applied, zeros_of
 from relgrad.compile.literals import number
 from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
+from relgrad.dependence import labels_of
 from relgrad.interpret import interpret
 from relgrad.kernels.doubled.precise import HALF
 from relgrad.leaf import Input
@@ -236,6 +237,28 @@ def is_entrywise(roots: Sequence[Term]) -> bool:
     )
 
 
+def is_rowwise(roots: Sequence[Term], inputs: Sequence[Term]) -> bool:
+    """Whether rows of results are computed of the same rows of arguments: x/Σ x over the last axis: yes; x/Σ x: no.
+
+    Arguments with as many rows are those that have them; others are the same for all.
+    """
+    shapes = [getattr(root.type, "shape", ()) for root in roots]
+    counts = {shape[0] if shape else 0 for shape in shapes}
+    count = min(counts)
+    if len(counts) > 1 or not count or count == 1 or any(None in x.type.shape for x in (*roots, *inputs)):
+        return False
+
+    def rows(t: Term) -> Any:
+        """x : (2, 3) → [[1, 1, 1], [2, 2, 2]]"""
+        numbers = np.arange(1, count + 1).reshape(-1, *[1] * (t.type.ndim - 1))
+        return np.broadcast_to(numbers, t.type.shape)
+
+    found = labels_of(roots, {x: rows(x) for x in inputs if x.type.shape[:1] == (count,)})
+    return found is not None and all(
+        x.any() and np.all((x == 0) | (x == rows(root))) for x, root in zip(found, roots, strict=True)
+    )
+
+
 def _needed(roots: Sequence[Term]) -> Iterator[Term]:
     """x + broadcast(y) → itself, x, y: the terms that roots are computed of, without those lent for shapes."""
     nodes = list(dict.fromkeys(roots))
@@ -343,8 +366,8 @@ class _Guards:
         elif op.cancels == "rows":
             if (t.rands[0].type.shape[-1] or ROWS + 1) <= ROWS:
                 yield term(Test("ill_conditioned"), t.rands[0])
-        elif op.cancels == "centre" and not self._exact[t.rands[0]] and type(t.rands[0].op) is not type(op):
-            yield self._cancelling(t, [(t.rands[0], ())], axes)
+        elif op.cancels == "centre" and any(self._is_centred_anew(op, t.rands[i]) for i in op.laws.linear):
+            yield self._cancelling(t, [(as_term(op.minuend(*map(Tracer, t.rands))), ())], axes)
         elif op.cancels == "difference" and not all(self._exact[x] for x in t.rands):
             yield self._cancelling(t, [(t.rands[1], ())], axes)
         elif self._is_log_of_sum(t) and _may_vanish(t):
@@ -360,6 +383,10 @@ class _Guards:
             distance = as_term(op.margin(*map(Tracer, t.rands)))
             if _may_vanish(distance):
                 yield self._cancelling(distance, [(constant(1, t.type.dtype), ())], axes)
+
+    def _is_centred_anew(self, op: Op, x: Term) -> bool:
+        """Whether an operand is computed, and by no such op before."""
+        return not self._exact[x] and type(x.op) is not type(op)
 
     def _cancelling(self, t: Term, parts: Sequence[Part], axes: tuple[int, ...]) -> Term:
         """t, [(a, ()), (b, (k, n))] → cancels(t, a, (b, k·n)): the test of a sum and its parts."""

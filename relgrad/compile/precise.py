@@ -26,7 +26,7 @@ import numpy as np
 from relgrad import balls as balls
 from relgrad import kernels
 from relgrad.compile.function import Beside, Compiled, compile_program
-from relgrad.compile.guards import is_entrywise
+from relgrad.compile.guards import is_entrywise, is_rowwise
 from relgrad.compile.source import Source
 from relgrad.kernels.doubled.named import is_decimal, known_as
 from relgrad.kernels.doubled.precise import Again, Wider, mending
@@ -211,18 +211,20 @@ def mended(
         decisions = _decisions(roots)
         name, reserved = f"{compiled.program.name}_as_written", compiled.program.reserved
         program = compile_program(traced, roots, name, folds=False, decisions=decisions, reserved=reserved)
-        return Written(program, not traced.outside and is_entrywise(roots))
+        entrywise = not traced.outside and is_entrywise(roots)
+        return Written(program, entrywise, not entrywise and is_rowwise(roots, traced.inputs))
 
     def joined(function: Callable[..., Any], outside: Mapping[Term, Any]) -> Callable[..., Any]:
         return mending(
-            function, lambda: (w := written()) and Again(w.program.at(outside).function, w.entrywise)
+            function,
+            lambda: (w := written()) and Again(w.program.at(outside).function, w.entrywise, w.rowwise),
         )
 
     def shown(main: Compiled, outside: Mapping[Term, Any]) -> Source:
         if (found := written()) is None:
             return alone().at(outside).whole()
         other = found.program.at(outside).program
-        how = ", entrywise=True" if found.entrywise else ""
+        how = ", entrywise=True" if found.entrywise else ", rowwise=True" if found.rowwise else ""
         return main.whole().decorated("precise", f"@precise(by={other.name}{how})", [other])
 
     alone = cache(plain)
@@ -279,10 +281,11 @@ def widened(compiled: Compiled, traced: Traced, wide: Traced, made: Callable[[],
 
 
 class Written(NamedTuple):
-    """A program as written, and whether it can be computed for some entries alone."""
+    """A program as written, and whether it can be computed for some entries, or rows, alone."""
 
     program: Compiled
     entrywise: bool
+    rowwise: bool
 
 
 def _fits(roots: Sequence[Term]) -> bool:

@@ -116,7 +116,7 @@ class _Masks:
             return constant(np.isnan(op.value)) if not self._domains and np.isnan(op.value).any() else None
         if op is where:
             return self._choice(node)
-        given = [m for i in range(len(node.rands)) if (m := self._given(node, i)) is not None]
+        given = {i: m for i in range(len(node.rands)) if (m := self._given(node, i)) is not None}
         passed = self._passed(node, given) if given else None
         test = self._outside(node) if isinstance(kind, ArrayType) else None
         return _either([m for m in (passed, test) if m is not None])
@@ -206,21 +206,21 @@ class _Masks:
         yes, no = [Tracer(constant(False) if m is None else m) for m in masks]
         return as_term(np.where(Tracer(self._guarded.get(condition, condition)), yes, no))
 
-    def _passed(self, node: Term, given: list[Term]) -> Term | None:
+    def _passed(self, node: Term, given: dict[int, Term]) -> Term | None:
         """op(a, …) → the entries that undefined operands undefine: tied ones, or those that are NaN of NaN operands."""
         op = node.op
         if isinstance(node.type, ArrayType) and type(op) is not Project and op.strict(node):
-            return self._tied(node, given)
+            return self._tied(node, list(given.values()))
         # The op itself says what it makes of NaN. Where it is linear, the numbers beside do not matter.
         linear = all(i in op.laws.linear for i, x in enumerate(node.rands) if self.of.get(x) is not None)
         applied = self._applied(node, ones=linear and type(op) is not Project)
-        anywhere = _either([as_term(np.any(Tracer(m))) for m in given])
+        reached = _either([_reached(node, i, m) for i, m in given.items()])
         if not isinstance(node.type, ArrayType):
             self._guarded[node] = applied
-            return anywhere
+            return reached
         found = as_term(np.isnan(Tracer(applied)))
         # Where nothing is undefined, NaN is an artefact of floats.
-        return found if linear else as_term(np.logical_and(Tracer(found), Tracer(anywhere)))
+        return found if linear else as_term(np.logical_and(Tracer(found), Tracer(reached)))
 
     def _tied(self, node: Term, given: Sequence[Term]) -> Term:
         """Σ a over axes → any(¬def a) along these: the entries that an op ties to some of which one is given."""
@@ -239,6 +239,12 @@ class _Masks:
         if x in self._guarded or mask is None or (type(x.op) is Input and not ones):
             return self._guarded.get(x, x)
         return nan_where.make_node(mask, ones_like(x) if ones else x)
+
+
+def _reached(node: Term, i: int, mask: Term) -> Term:
+    """cumprod x over −1, ¬def x → any(¬def x) along −1: the entries of a term that some of one operand may be in."""
+    axes = () if node.op.elementwise else node.op.mixes(node, i)
+    return mask if axes == () else as_term(np.any(Tracer(mask), axis=axes, keepdims=axes is not None))
 
 
 MANY = 16

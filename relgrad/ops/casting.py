@@ -48,6 +48,9 @@ class Cast(Op):
         (operand,), axes = align([x])
         return squeeze(term(self, operand), axes)
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return ()
+
     def output_type(self, *types: Any) -> Type:
         return array_type(self.dtype, types[0].shape)
 

@@ -105,6 +105,7 @@ class LogSoftmaxPullback(_Map):
 
     kernel = staticmethod(kernels.log_softmax_pullback)
     projects = True
+    cancels = "centre"
 
     def adjoint(self, h: Any, p: Any) -> Any:
         return Deviation(self.axes)(h, p)
@@ -120,6 +121,11 @@ class SoftmaxPullback(_Map):
     """P(g, p) = p·(g − Σpg/Σp): the pullback, and pushforward, of softmax with the result p."""
 
     kernel = staticmethod(kernels.softmax_pullback)
+    cancels = "centre"
+
+    def minuend(self, *operands: Any) -> Any:
+        g, p = operands
+        return p * g
 
     def of_nothing(self, g: Any) -> Any:
         return 0.0

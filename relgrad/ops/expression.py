@@ -74,6 +74,9 @@ class OverAxes(Expression):
         """A single axis as a number, several as a tuple."""
         return self.axes[0] if len(self.axes) == 1 else self.axes
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return self.axes
+
 
 class _Attributes(Mapping[str, Any]):
     """{axis} → op.axis, {operands} → "x, y": the attributes of an op by name, and the names of its operands in a

@@ -151,6 +151,13 @@ class UnitPullback(SecondDerivative, RowsOp):
 
     kernel = staticmethod(unit_pullback)
 
+    cancels = "centre"
+
+    def minuend(self, *operands: Any) -> Any:
+        x, v = operands
+        norm = Norm(self.axes)(self._repeated(x, v))
+        return v / np.where(norm == 0, 1.0, norm)
+
     def strict(self, node: Term) -> bool:
         return True
 

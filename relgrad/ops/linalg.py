@@ -35,7 +35,7 @@ class Solve(Square):
     cancels = "rows"
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return (-2,)
+        return (-2,) if i == 1 else (-2, -1)
 
     def output_type(self, *types: Any) -> Type:
         """(n, n), (n, m) → (n, m), stacks broadcast; raises ShapeError where they do not fit."""

@@ -32,9 +32,6 @@ class _Moved(OverAxes, Rearrangement):
     axes: tuple[int, ...]
     laws = SELECTION
 
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return self.axes
-
     def output_type(self, *types: Any) -> Type:
         return types[0]
 

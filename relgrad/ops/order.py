@@ -34,6 +34,9 @@ class Places(Expression):
     rounds = False
     view_map = FRESH
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return (self.axis,)
+
     def output_type(self, *types: Any) -> Type:
         return array_type(np.intp, types[0].shape)
 
@@ -118,6 +121,9 @@ class SearchSorted(Places):
 
     __props__ = ("side",)
     side: str
+
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return None if i == 0 else ()
 
     def output_type(self, *types: Any) -> Type:
         """(n,), (2, 3) → int (2, 3); raises ShapeError where a is no vector."""

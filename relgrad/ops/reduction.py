@@ -24,7 +24,7 @@ from relgrad.ops.arguments import (
     refuse,
     require_ground,
 )
-from relgrad.ops.expression import Expression
+from relgrad.ops.expression import OverAxes
 from relgrad.ops.structure import Squeeze, broadcast_like, broadcast_to, squeeze
 from relgrad.term import Term, Unknown, term
 from relgrad.types import REAL, Interval, Type, array_type
@@ -73,6 +73,9 @@ class Reduction(Op):
     def strict(self, node: Term) -> bool:
         return True
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return self.axes
+
     def compute(self, *arrays: Any) -> Any:
         return getattr(np, self.numpy_name)(arrays[0], axis=self.axes, keepdims=True)
 
@@ -95,9 +98,6 @@ class Sum(Reduction):
     grows = True
     out_of_range = "stays"
     cancels = "sum"
-
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return self.axes
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         return _accumulator(dtype)
@@ -158,7 +158,7 @@ class Prod(Reduction):
         return np.prod(balls[0], axis=self.axes, keepdims=True)
 
 
-class ProdOthers(Expression):
+class ProdOthers(OverAxes):
     """∇ₓ Dᵐ P(x)[t₁, …, tₘ] for P(x) = Π x over axes; without directions t, for each entry Π of the others.
 
     Closed under differentiation: a gradient's Jacobian is symmetric, its derivative along v adds the

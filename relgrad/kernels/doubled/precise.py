@@ -18,6 +18,8 @@ from relgrad.kernels.watched import Inside
 Function = Callable[..., Any]
 CHANCE = 2.0**-7
 """A single number may lose so much; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
+HALVES = 24
+"""So many times rows are asked for again, of which some are left open."""
 SOME = 16
 """Bits that are lost of entries that are computed again by themselves, however many there are."""
 HALF = 26
@@ -220,7 +222,7 @@ def ill_conditioned(a: Any, chances: float = 1, bits: int = HALF) -> bool:
         return bool(np.any(np.maximum(sums, lost) * _chance(a.size // n**2, chances, bits, n**3) > 1))
 
 
-def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], Any]:
+def precise(by: Callable[..., Any], entrywise: bool = False, rowwise: bool = False) -> Callable[[Any], Any]:
     """Return a decorator of functions that return a result, and where to ask another for it, in doubled arithmetic.
 
     >>> def as_written(b, c):
@@ -234,10 +236,11 @@ def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], 
 
     Doubled results come with bounds of their errors. Where they prove that an entry is further off than they are, they
     stand in its place, if what the other function has decided, and returns besides, comes out in floats as well.
-    Of an `entrywise` function, only the entries that are asked for are computed again. NaN is asked for, too, where
-    arguments are none, unless the function is far outside its domain.
+    Of an `entrywise` function, only the entries that are asked for are computed again; of a `rowwise` one those rows by
+    themselves that others leave open. NaN is asked for, too, where arguments are none, unless the function is far
+    outside its domain.
     """
-    return lambda function: mending(function, lambda: Again(by, entrywise))
+    return lambda function: mending(function, lambda: Again(by, entrywise, rowwise))
 
 
 def wider(by: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -277,7 +280,7 @@ def _asking(
             nan = np.isnan(np.minimum.reduce(result, axis=None, initial=np.inf))
         else:
             nan = has_nan(result)
-        none = nan and not has_nan((args, kwargs))
+        none = nan and _has_rows_of_numbers(result, args, kwargs)
         asked = lost.any() if isinstance(lost, np.ndarray) else lost
         if (none or asked) and (other := again()) is not None:
             with np.errstate(all="ignore"):
@@ -287,6 +290,29 @@ def _asking(
         return (result, nan) if told else result
 
     return call
+
+
+def _has_rows_of_numbers(result: Any, args: Any, kwargs: Any) -> bool:
+    """Whether NaN is in a result though no argument is NaN, or in a row that has none in arguments."""
+    if not has_nan((args, kwargs)):
+        return True
+    rows = _rows_of_numbers(result, args, kwargs)
+    return any(has_nan(x[rows]) for x in parts(result)) if len(rows) else False
+
+
+def _rows_of_numbers(result: Any, args: Any, kwargs: Any) -> Any:
+    """result : (3,), x = [1, nan, 2] → [0, 2]: the places along the first axis at which no argument is NaN."""
+    counts = {np.shape(x)[:1] for x in parts(result)}
+    count = counts.pop() if len(counts) == 1 else ()
+    if not count:
+        return np.arange(0)
+    none = np.zeros(count, bool)
+    for x in parts((args, kwargs)):
+        if is_floating(x):
+            none |= (
+                np.isnan(x.reshape(*count, -1)).any(axis=1) if np.shape(x)[:1] == count else np.isnan(x).any()
+            )
+    return np.flatnonzero(~none)
 
 
 _FAILURES = (ArithmeticError, *OF_FLOATS_ONLY)
@@ -310,22 +336,24 @@ class Wider:
 class Again:
     """f as written → f in doubled numbers, and in balls of more and more digits where these leave a result open.
 
-    Of an `entrywise` function for some entries alone.
+    Of an `entrywise` function for some entries alone, of a `rowwise` one for the rows that are left open by others.
     """
 
-    def __init__(self, function: Function, entrywise: bool):
-        self._function, self._entrywise = function, entrywise
+    def __init__(self, function: Function, entrywise: bool, rowwise: bool = False):
+        self._function, self._entrywise, self._rowwise = function, entrywise, rowwise
         self._kinds = [Twin(function, Doubled), *Numbers.surest.programs(function)]
         self._inside = Twin(function, Inside)
 
     def better(self, result: Any, lost: Any, none: bool, args: Any, kwargs: Any) -> Any:
         """result → f as written, where digits are `lost`, or where it is NaN, that is `none`, inside the domain."""
-        if none:
+        numbers = not none or not has_nan((args, kwargs))
+        if none and (numbers or self._entrywise or self._rowwise):
             inside = self._inside_domain(result, args, kwargs)
             if self._entrywise:
                 lost = functools.reduce(np.logical_or, map(is_nan, parts(inside)), lost)
             else:
-                lost = np.any(lost) or has_nan(inside)
+                rows = slice(None) if numbers else _rows_of_numbers(result, args, kwargs)
+                lost = np.any(lost) or any(has_nan(x if numbers else x[rows]) for x in parts(inside))
         if not np.any(lost):
             return result
         if self._entrywise and isinstance(lost, np.ndarray):
@@ -340,7 +368,29 @@ class Again:
             return result
 
     def mended(self, result: Any, args: Any, kwargs: Any) -> Any:
-        """result → hi + lo where that is known better, tried in doubled numbers and then in balls."""
+        """result → hi + lo where that is known better; of rows, some of which are left open, of halves of them."""
+        found, settled = self._mended(result, args, kwargs)
+        if settled or not self._rowwise:
+            return found
+        rows = _rows_of_numbers(result, args, kwargs)
+        count, pending = len(parts(result)[0]), [rows]
+        for _ in range(HALVES):
+            pending = [half for half in pending if len(half)]
+            if not pending:
+                break
+            some, *pending = pending
+            others = np.full(count, some[0])  # have the values of a row among these
+            others[some] = some
+            given = mapped(lambda x: x[others] if np.shape(x)[:1] == (count,) else x, (args, kwargs))  # noqa: B023
+            better, settled = self._mended(result, *given)
+            found = paired(lambda x, y: _with_rows(x, y, some), found, better)  # noqa: B023
+            if not settled and len(some) > 1:
+                pending += np.array_split(some, 2)
+        return found
+
+    def _mended(self, result: Any, args: Any, kwargs: Any) -> tuple[Any, bool]:
+        """result → hi + lo where that is known better, tried in doubled numbers and then in balls; and if all is."""
+        settled = False
         for numbers in self._kinds:
             try:
                 found, alike = self._computed(numbers, args, kwargs)
@@ -349,9 +399,11 @@ class Again:
             except _FAILURES:
                 continue
             result = paired(lambda x, better: _mended(x, better, np.all(alike)), result, found)  # noqa: B023
-            if not any(is_open(x).any() for x in parts(found)) or has_nan((args, kwargs)):
+            is_known = not any(is_open(x).any() for x in parts(found))
+            settled = is_known and bool(np.all(alike))
+            if is_known or has_nan((args, kwargs)):
                 break
-        return result
+        return result, settled
 
     def mended_at(self, lost: Any, result: Any, args: Any, kwargs: Any) -> Any:
         """(True, False), (x, y) → (x again, y): a result with the entries that are lost computed again, by blocks.
@@ -365,8 +417,14 @@ class Again:
         whole = [x.reshape(-1) for x in parts(new)]
         places = np.flatnonzero(flat(lost))
         for level, numbers in enumerate(self._kinds):
-            left, size = [], BLOCK >> 2 * level
-            for some in np.split(places, range(size, len(places), size)):
+            left, size, is_last = [], BLOCK >> 2 * level, level == len(self._kinds) - 1
+            pending = np.split(places, range(size, len(places), size))
+            most = len(pending) + HALVES
+            while pending:
+                some, *pending = pending
+                most -= 1
+                if not len(some):
+                    continue
                 at = lambda x: x[some] if np.ndim(x) else x  # noqa: B023
                 given = mapped(at, (args, kwargs))
                 known = ~functools.reduce(np.logical_or, map(is_nan, parts(given)), np.zeros(len(some), bool))
@@ -375,7 +433,10 @@ class Again:
                 except GivenUp:
                     continue
                 except _FAILURES:
-                    left.append(some[known])
+                    if is_last and len(some) > 1 and most > 0:  # one entry that is open leaves others so
+                        pending += np.array_split(some[known], 2)
+                    else:
+                        left.append(some[known])
                     continue
                 for x, better in zip(whole, parts(found), strict=True):
                     x[some] = _mended(x[some], better, alike)
@@ -393,6 +454,13 @@ class Again:
             for a, b in zip(decided, self._function(*args, **kwargs)[1], strict=True):
                 alike = alike & (lowered(a) == b)
         return found, alike
+
+
+def _with_rows(x: Any, better: Any, rows: Any) -> Any:
+    """[1, 2, 3], [4, 5, 6], [0] → [4, 2, 3]"""
+    new = np.array(x)
+    new[rows] = better[rows]
+    return new
 
 
 def _fits(x: Any, shape: tuple[int, ...]) -> bool:
