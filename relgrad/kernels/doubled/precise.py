@@ -368,42 +368,46 @@ class Again:
             return result
 
     def mended(self, result: Any, args: Any, kwargs: Any) -> Any:
-        """result → hi + lo where that is known better; of rows, some of which are left open, of halves of them."""
-        found, settled = self._mended(result, args, kwargs)
-        if settled or not self._rowwise:
-            return found
-        rows = _rows_of_numbers(result, args, kwargs)
-        count, pending = len(parts(result)[0]), [rows]
+        """result → hi + lo where that is known better; of rows, some of which leave others open, of halves of them."""
+        found, kinds = self._mended(result, args, kwargs, self._kinds)
+        rows = _rows_of_numbers(result, args, kwargs) if kinds and self._rowwise else []
+        pending: list[Any] = [(rows, kinds)] if len(rows) else []
         for _ in range(HALVES):
-            pending = [half for half in pending if len(half)]
             if not pending:
                 break
-            some, *pending = pending
-            others = np.full(count, some[0])  # have the values of a row among these
+            (some, kinds), *pending = pending
+            others = np.full(len(parts(result)[0]), some[0])  # have the values of a row among these
             others[some] = some
-            given = mapped(lambda x: x[others] if np.shape(x)[:1] == (count,) else x, (args, kwargs))  # noqa: B023
-            better, settled = self._mended(result, *given)
+            given = mapped(lambda x: x[others] if np.shape(x)[:1] == others.shape else x, (args, kwargs))  # noqa: B023
+            better, kinds = self._mended(result, given[0], given[1], kinds)
             found = paired(lambda x, y: _with_rows(x, y, some), found, better)  # noqa: B023
-            if not settled and len(some) > 1:
-                pending += np.array_split(some, 2)
+            if len(some) > 1 and kinds:
+                pending += [(half, kinds) for half in np.array_split(some, 2)]
         return found
 
-    def _mended(self, result: Any, args: Any, kwargs: Any) -> tuple[Any, bool]:
-        """result → hi + lo where that is known better, tried in doubled numbers and then in balls; and if all is."""
-        settled = False
-        for numbers in self._kinds:
+    def _mended(self, result: Any, args: Any, kwargs: Any, kinds: Sequence[Function]) -> tuple[Any, Any]:
+        """result → hi + lo where that is known better, tried in doubled numbers and then in balls.
+
+        Entries that NaN among the arguments has made NaN are left alone. Returned are besides the kinds of numbers that
+        may know more of some rows: none where no entry keeps others from being answered.
+        """
+        nan, none, left_open = has_nan((args, kwargs)), None, False
+        for i, numbers in enumerate(kinds):
             try:
                 found, alike = self._computed(numbers, args, kwargs)
             except GivenUp:
+                kinds = kinds[:i]
                 break
             except _FAILURES:
+                left_open = True
                 continue
-            result = paired(lambda x, better: _mended(x, better, np.all(alike)), result, found)  # noqa: B023
-            is_known = not any(is_open(x).any() for x in parts(found))
-            settled = is_known and bool(np.all(alike))
-            if is_known or has_nan((args, kwargs)):
+            decided = bool(np.all(alike))
+            left_open = not decided
+            result = paired(lambda x, better: _mended(x, better, decided), result, found)  # noqa: B023
+            none = none or [nan & np.isnan(lowered(x)) for x in parts(found)]
+            if not any(np.any(is_open(x) & ~gone) for x, gone in zip(parts(found), none, strict=True)):
                 break
-        return result, settled
+        return result, kinds if left_open else ()
 
     def mended_at(self, lost: Any, result: Any, args: Any, kwargs: Any) -> Any:
         """(True, False), (x, y) → (x again, y): a result with the entries that are lost computed again, by blocks.
