@@ -340,7 +340,11 @@ class Again:
             return result
 
     def mended(self, result: Any, args: Any, kwargs: Any) -> Any:
-        """result → hi + lo where that is known better, tried in doubled numbers and then in balls."""
+        """result → hi + lo where that is known better, tried in doubled numbers and then in balls.
+
+        Entries that NaN among the arguments has made NaN are left alone.
+        """
+        nan, none = has_nan((args, kwargs)), None
         for numbers in self._kinds:
             try:
                 found, alike = self._computed(numbers, args, kwargs)
@@ -349,7 +353,8 @@ class Again:
             except _FAILURES:
                 continue
             result = paired(lambda x, better: _mended(x, better, np.all(alike)), result, found)  # noqa: B023
-            if not any(is_open(x).any() for x in parts(found)) or has_nan((args, kwargs)):
+            none = none or [nan & np.isnan(lowered(x)) for x in parts(found)]
+            if not any(np.any(is_open(x) & ~gone) for x, gone in zip(parts(found), none, strict=True)):
                 break
         return result
 
