@@ -536,6 +536,43 @@ def test_what_was_computed_in_floats_before_is_not_taken_for_exact():
             assert rg.grad(f, precise=True)(h) == rg.grad(f, precise=False)(h)
 
 
+def _between(p, cos, sin, arccos, whole=1.0):
+    """Two entries of a point at t of the arc between two directions, where 1 − t and t² were computed before."""
+    t = 0.3
+    angle = arccos(cos(p[0]) * cos(p[1]) + sin(p[0]) * sin(p[1]))
+    first, second = (whole - t) * angle, t * t * angle
+    return (sin(first) * cos(p[0]) + 3 * sin(second) * sin(p[1])) / sin(angle)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("apart", [1e-9, -3e-8, 1e-5])
+def test_numbers_that_were_computed_before_leave_what_they_matter_little_to(apart, strategy):
+    """sin((1 − t)·a)/sin(a), t = 0.3: the float 1 − t may be off, and so may its multiple, by as much and no more."""
+    f, x = (lambda p: _between(p, np.cos, np.sin, np.arccos)), np.array([0.1, 0.1 + apart])
+    with mpmath.workdps(120):
+        exact_ = lambda p: _between(p, mpmath.cos, mpmath.sin, mpmath.acos)
+        near, e = [mpf(float(v)) for v in x], mpf(10) ** -40
+        steps = ([e, 0], [0, e])
+        at = lambda step, k: exact_([a + k * b for a, b in zip(near, step, strict=True)])
+        slopes = [float((at(s, 1) - at(s, -1)) / (2 * e)) for s in steps]
+        twice = [float((at(s, 1) - 2 * at(s, 0) + at(s, -1)) / e**2) for s in steps]
+        np.testing.assert_allclose(rg.stabilize(f, strategy=strategy)(x), float(exact_(near)), rtol=1e-13)
+    np.testing.assert_allclose(rg.grad(f, strategy=strategy)(x), slopes, rtol=1e-9)
+    np.testing.assert_allclose(np.diag(rg.hessian(f, strategy=strategy)(x)), twice, rtol=1e-7)
+
+
+def test_numbers_that_were_computed_before_are_not_trusted_with_the_digits_that_they_have_not():
+    """x·x − c for a number c that was computed, few units beside it: the difference stays as floats have it."""
+    t = 0.1
+
+    def f(x):
+        return (x * x - t * t * 13.0) * np.exp(x)
+
+    root = math.sqrt(t * t * 13.0)
+    for x in (root, root * (1 + 2e-16), root * (1 - 3e-16)):
+        assert rg.stabilize(f)(x) == rg.stabilize(f, precise=False)(x)
+
+
 @pytest.mark.parametrize(
     "f, truth, x",
     [
@@ -1158,3 +1195,33 @@ def test_zeros_keep_their_signs_in_functions_of_two(function):
     found, floats = function(Doubled.of(x), Doubled.of(y)).floats(), function(x, y)
     np.testing.assert_allclose(found, floats, rtol=1e-15)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(floats))
+
+
+def _log_odds(x):
+    p = 1 / (1 + np.exp(-x))
+    return np.sum(np.log(p) - np.log(1 - p), axis=-1)
+
+
+def _mean_slope(x):
+    return (np.exp(x[..., 0]) - np.exp(x[..., 1])) / (x[..., 0] - x[..., 1])
+
+
+def _entropy(x):
+    p = np.exp(x) / np.sum(np.exp(x), axis=-1, keepdims=True)
+    return -np.sum(p * np.log(p), axis=-1)
+
+
+@pytest.mark.parametrize("row", [[1e-300, 2e-300, -1e-300], [1e-160, 1.5e-160, 3e-160], [1e-9, 3e-9, -1e-9]])
+@pytest.mark.parametrize("other", [[np.nan, 1.0, 2.0], [np.nan] * 3, [1.0, np.nan, -np.inf]])
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("f", [_log_odds, _mean_slope, _entropy])
+def test_a_row_is_computed_again_though_another_is_nan(f, strategy, other, row):
+    """f((x, NaN)) = (f(x), NaN): digits that cancel in one row are as many whatever stands in another."""
+    value = rg.stabilize(f, strategy=strategy)
+    slope = rg.grad(lambda x: np.sum(f(x)), strategy=strategy)
+    for rows, at in (([row, other], 0), ([other, row], 1), ([other, row, other], 1)):
+        x = np.array(rows)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(value(x)[at], value(np.array(row)), rtol=1e-14)
+            np.testing.assert_allclose(slope(x)[at], slope(np.array(row)), rtol=1e-13)
+        assert np.isnan(value(x)[1 - at if len(rows) == 2 else 0])

@@ -765,3 +765,42 @@ def test_weights_below_the_range_meet_exponentials_as_small(z, precise):
     cancels = NAMED["mixture_cancels"](kernels.mixture_cancels)
     assert not cancels(x, far)
     assert cancels(x * 0, far * np.array([0.5, 1.0]))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize(("x", "shift"), [(1e-200, -300.0), (1e-200, -700.0), (1e200, 990.0), (1e200, 900.0)])
+def test_a_small_term_that_is_a_weight_out_of_range_times_an_exponential_counts(x, shift, strategy, sign):
+    """log(1 ± 1e-400·e³⁰⁰) = ±1e-400·e³⁰⁰: the reference is the term that is largest, not the largest exponent."""
+
+    def f(x, shift):
+        return np.log(1 + sign * x**2 * np.exp(-shift))
+
+    with mpmath.workdps(900):
+        t = sign * mpf(x) ** 2 * mpmath.exp(-mpf(shift))
+        truth = (
+            None if t <= -1 else [float(mpmath.log(1 + t)), float(2 * t / x / (1 + t)), float(-t / (1 + t))]
+        )
+    got = [
+        d(x, shift)
+        for d in (rg.stabilize(f, strategy=strategy), *(rg.grad(f, i, strategy=strategy) for i in (0, 1)))
+    ]
+    if truth is None:
+        assert np.isnan(got[0])
+    else:
+        np.testing.assert_allclose(got, truth, rtol=1e-12)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, (0, 1)])
+def test_mixtures_with_weights_out_of_range_are_right_in_each_row(axis):
+    x = np.array([[300.0, 0.0, -5.0], [0.0, 900.0, 1.0], [-np.inf, 2.0, 950.0]])
+    weights = Extended(
+        np.array([[0.5, 0.5, 0.0], [0.5, -0.5, 0.5], [0.5, 0.75, 0.5]]),
+        [[-1400, 1, 0], [3, -2000, 1], [0, 1, -1400]],
+    )
+    with mpmath.workdps(900):
+        terms = np.array(exact(weights)).reshape(3, 3) * np.vectorize(mpmath.exp, otypes=[object])(x)
+        truth = np.vectorize(lambda t: float(mpmath.log(t)))(np.sum(terms, axis))
+    got = NAMED["logsumexp"](kernels.logsumexp)(x, axis=axis, weights=weights)
+    assert got.shape == np.shape(truth)
+    np.testing.assert_allclose(got.floats(), truth, rtol=1e-14)

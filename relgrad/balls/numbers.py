@@ -21,9 +21,9 @@ import numpy as np
 from relgrad.balls.graph import BITS, evaluate, is_settled, nearest
 from relgrad.errors import RelgradError
 from relgrad.implementations import IMPLEMENTATIONS
-from relgrad.kernels.containers import mapped, parts
+from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.doubled import computed, given, rounded
-from relgrad.kernels.doubled.named import known_as
+from relgrad.kernels.doubled.named import known_as, unit
 from relgrad.kernels.doubled.number import Doubled, GivenUp, Undecided
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, lowered, share_rules
@@ -51,6 +51,8 @@ MOST = 1 << 12
 MANY = 1 << 10
 """So many graphs of functions of NumPy are kept."""
 _GRAPHS: dict[Any, tuple[Any, list[Term]]] = {}
+TRIALS = (1, 2)
+"""Seeds of what numbers are off by that were computed before; what they change is the less likely to be missed."""
 _LOCK = threading.RLock()
 """The precision of balls is that of the whole process."""
 
@@ -74,6 +76,10 @@ class Balls(Numbers):
     zero = (0,)
     left = 0
     """How much work is left."""
+    shifts: Any = None
+    """By how much numbers that were computed before are off, at random; None for not at all."""
+    shifted = False
+    """Whether there are such numbers."""
 
     def __init__(self, balls: Any):
         self.balls: Any = balls if isinstance(balls, np.ndarray) else as_balls(balls)
@@ -143,14 +149,31 @@ class Balls(Numbers):
             def call(*args: Any, **kwargs: Any) -> Any:
                 with cls._working(), _precision(bits):
                     try:
-                        results, decided = twin(*args, **kwargs)
+                        return cls._tried(lambda: twin(*args, **kwargs))
                     except _UNTOLD as error:
                         raise GivenUp from error
-                    return mapped(_enclosed, results), decided
 
             return call
 
         return list(map(in_digits, PRECISIONS))
+
+    @classmethod
+    def _tried(cls, compute: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+        """f(c), f(c + d), f(c − e) → f(c) ± 64·max |f(c + d) − f(c)|, for numbers c that were computed before.
+
+        Raises Undecided where such numbers decide.
+        """
+        cls.shifts = None
+        cls.shifted = False
+        results, decided = compute()
+        found = mapped(_enclosed, results)
+        for seed in TRIALS if cls.shifted else ():
+            cls.shifts = np.random.default_rng(seed)
+            others, again = compute()
+            if not all(map(np.array_equal, map(lowered, decided), map(lowered, again))):
+                raise Undecided
+            found = paired(_allowing, found, mapped(_enclosed, others))
+        return found, decided
 
     @classmethod
     def called(cls, function: Any, args: Any, kwargs: Any, wanted: Any) -> tuple[Any, Any]:
@@ -294,6 +317,14 @@ def _enclosed(x: Any) -> Any:
     return Doubled(floats, np.zeros(x.shape), np.where(known, off, np.inf))
 
 
+def _allowing(x: Any, other: Any) -> Any:
+    """f(c), f(c + d) → f(c) ± 64·|f(c + d) − f(c)|"""
+    if not isinstance(x, Doubled):
+        return x
+    off = np.where(x.hi == other.hi, 0.0, 64.0 * np.abs(x.hi - other.hi))
+    return Doubled(x.hi, x.lo, np.maximum(x.bound, np.where(np.isnan(off), np.inf, off)))
+
+
 def _known(dtype: Any, balls: Any) -> Any:
     """Return balls, or of integers and truth values the numbers that they are; raises Undecided."""
     if dtype.kind == "f":
@@ -364,13 +395,16 @@ def _rounded(x: Any) -> Balls:
     return Balls.of(number + flint.arb(0, abs(float(known)) * 2.0**-KNOWN))
 
 
-def _unknown(x: Any) -> Any:
-    raise GivenUp
+def _shifted(x: Any) -> Balls:
+    """0.7 → 0.7 at first, and then numbers that are up to 64 units in the last place away, that of float32 for such."""
+    x, Balls.shifted = np.asarray(lowered(x), float), True
+    by = 0.0 if Balls.shifts is None else Balls.shifts.uniform(-128.0, 128.0, x.shape) * unit(x)
+    return Balls.of(x) * (Balls.of(np.asarray(by)) + 1)
 
 
 share_rules(Balls)
 Balls.named.update(
     {name: Doubled.named[name] for name in ("add_at", "leave_one_out_prod", "unit", "unit_pullback")}
 )
-Balls.functions.update({given: Balls.of, rounded: _rounded, computed: _unknown})
+Balls.functions.update({given: Balls.of, rounded: _rounded, computed: _shifted})
 Numbers.surest = Balls

@@ -3,7 +3,8 @@
 All derivatives are written out. Arguments are exact, and so are the numbers that the user wrote; a float that a rule of
 differentiation brings, as 2/√π, stands for the number that it is nearest to, and so does π, and what is next to a
 fraction, a root or a logarithm, as 1/3. Another constant with more digits than people write was computed before, as
-f(x₀) in f(x) − f(x₀): how far it is off is not known, and nothing made of it stands.
+f(x₀) in f(x) − f(x₀), or 1 − t of a number t: how far it is off is not known, and what is made of it stands where that
+matters less than its digits do.
 
     d/dx erf(0.1·x)   ⟶   given(0.1) * (rounded(1.1283791670955126) * exp(-(given(0.1)*x)**2))
 

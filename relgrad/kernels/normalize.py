@@ -38,7 +38,7 @@ def _max(x: Any, axis: Axis) -> Any:
     return reduced(np.maximum, x, axis, initial=-np.inf)
 
 
-def _log_of_total(first: Any, rest: Any) -> Any:
+def log_of_total(first: Any, rest: Any) -> Any:
     """log(first + rest), where near 1 the distance from 1 is not rounded away."""
     above = (first - 1) + rest
     return np.where(np.abs(above) < 0.5, np.log1p(above), np.log(first + rest))
@@ -115,7 +115,7 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, weights: Any = 
         rest[at_top] = 0
         rest = reduced(np.add, rest, axis)
         m = m + weighted.exponent.astype(m.dtype) * 0.6931471805599453
-    total = m + _log_of_total(top, rest)
+    total = m + log_of_total(top, rest)
     if weighted is not None:
         total = _near_one(total, weighted.x, weighted.w, axis)
     return total if keepdims else np.squeeze(total, axis)[()]

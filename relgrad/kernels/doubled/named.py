@@ -187,7 +187,7 @@ FUNCTIONS[given] = Doubled.of
 def _computed(x: Any) -> Doubled:
     """x → x ± 64 units in its last place, that of float32 for such numbers"""
     x = Doubled.of(x).hi
-    return Doubled(x, np.zeros(x.shape), np.abs(x) * 128.0 * _unit(x))
+    return Doubled(x, np.zeros(x.shape), np.abs(x) * 128.0 * unit(x))
 
 
 def known_as(x: Any) -> Fraction | None:
@@ -198,7 +198,7 @@ def known_as(x: Any) -> Fraction | None:
     size, exponent = math.frexp(abs(float(x))) if np.ndim(x) == 0 else (0.0, 0)
     for value in constants().values() if 0 < size < 1 else ():
         scale = Fraction(2) ** (math.frexp(value)[1])
-        if abs(size - value / scale) <= 2.0 * _unit(np.asarray(x)) * size:
+        if abs(size - value / scale) <= 2.0 * unit(np.asarray(x)) * size:
             return Fraction(2) ** exponent / scale * value * (1 if x > 0 else -1)
     return None
 
@@ -209,10 +209,10 @@ def _rounded(x: Any) -> Doubled:
     x = Doubled.of(x).hi
     if (known := known_as(x)) is not None:
         return with_error(pair(known), 0.0)
-    return Doubled(x, np.zeros(x.shape), np.abs(x) * _unit(x) + TINY)
+    return Doubled(x, np.zeros(x.shape), np.abs(x) * unit(x) + TINY)
 
 
-def _unit(x: Any) -> float:
+def unit(x: Any) -> float:
     """Half a unit in the last place of floats in [1, 2), of float32 where all numbers are such."""
     return 2.0**-24 if np.all(x.astype(np.float32) == x) else 2.0**-53
 

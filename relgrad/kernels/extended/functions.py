@@ -18,7 +18,7 @@ from relgrad.kernels.extended.entries import (
     unless_normal,
 )
 from relgrad.kernels.extended.number import NAMED, NOTHING, Extended
-from relgrad.kernels.normalize import gibbs
+from relgrad.kernels.normalize import gibbs, log_of_total
 from relgrad.kernels.numbers import alike, lowered
 
 
@@ -46,12 +46,13 @@ def or_extended(formula: Any) -> Any:
 
 
 def _far_terms(x: Any, weights: Any, axis: Any) -> tuple[Any, Extended] | None:
-    """max x over axes, where w is not 0, and w·e^(x − max x), where weights are out of the range of floats."""
+    """m = x where |w|·eˣ is largest over axes, and w·e^(x − m), where weights are out of the range of floats."""
     w = Extended.of(weights)
     if not w.outside.any():
         return None
-    x = np.where(w.m == 0, -np.inf, x)
-    largest = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    height = np.where(w.m == 0, -np.inf, x + Extended.of(np.log(np.abs(w))).floats())
+    top = height == np.max(height, axis=axis, keepdims=True, initial=-np.inf)
+    largest = np.max(np.where(top, x, -np.inf), axis=axis, keepdims=True, initial=-np.inf)
     largest = np.where(np.isfinite(largest), largest, 0)
     return largest, multiply(w, exp(Extended.of(x - largest)))
 
@@ -77,17 +78,20 @@ def _gibbs(function: Any) -> Any:
 
 
 def _logsumexp(function: Any) -> Any:
-    """log Σ w·eˣ = max x + log Σ w·e^(x − max x), where weights are no floats."""
+    """log Σ w·eˣ = m + log Σ w·e^(x − m), where weights are no floats: log(1 + 1e-400·e³⁰⁰) = 1e-400·e³⁰⁰."""
 
     def rule(x: Any, axis: Any = None, keepdims: bool = False, weights: Any = None) -> Any:
         x = lowered(x)
         if weights is not None and (found := _far_terms(x, weights, axis)):
             largest, terms = found
-            result = largest + np.log(np.sum(terms, axis=axis, keepdims=True)).floats()
+            parts = [
+                np.sum(np.where(at, terms, 0.0), axis, keepdims=True) for at in (x == largest, x != largest)
+            ]
+            result = Extended.of(largest) + log_of_total(*parts)
         else:
             weights = None if weights is None else lowered(weights)
-            result = np.asarray(function(x, axis=axis, keepdims=True, weights=weights))
-        return Extended.of(result if keepdims else np.squeeze(result, axis))
+            result = Extended.of(function(x, axis=axis, keepdims=True, weights=weights))
+        return result if keepdims else np.squeeze(result, axis)
 
     return rule
 
