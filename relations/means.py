@@ -62,14 +62,17 @@ def log_of_mean_of_exponentials_minus_mean(x, axis):
 
 @relation(source="Steiner's theorem, with weights; the slope of weighted least squares")
 def weighted_products_times_weight(x, y, w, axis):
-    """The weight times a weighted sum of products less the product of the weighted sums, about the means."""
-    weight, one, other = [np.sum(part, axis=axis, keepdims=True) for part in (w, w * x, w * y)]
-    some = np.where(weight == 0, 1, w)
-    products = w * deviation(x, some, axis=axis) * deviation(y, some, axis=axis)
-    about = np.sum(products, axis=axis, keepdims=True)
+    """The weight times a weighted sum of products less the product of the weighted sums: an offset changes nothing."""
+
+    def moments(x, y):
+        weight, one, other = [np.sum(part, axis=axis, keepdims=True) for part in (w, w * x, w * y)]
+        return weight * np.sum(w * x * y, axis=axis, keepdims=True) - one * other
+
+    size = np.abs(w)
+    size = size + (np.sum(size, axis=axis, keepdims=True) == 0)
     return (
-        weight * np.sum(w * x * y, axis=axis, keepdims=True) - one * other,
-        np.where(weight == 0, np.sum(w * (weight * x - one) * y, axis=axis, keepdims=True), weight * about),
+        moments(x, y),
+        moments(deviation(x, size, axis=axis), deviation(y, size, axis=axis)),
         same_shape(x, w),
         same_shape(y, w),
         varying_along(x, axis),

@@ -376,7 +376,10 @@ class Contract:
     """
 
     def minuend(self, *operands: Any) -> Any:
-        """u of u − mean u, p·g of p·(g − Σpg): beside which a result is small where digits are lost at a "centre"."""
+        """u of u − mean u, p·(1 − p)·g of p·(g − Σpg): beside which a result is small if digits are lost at a "centre".
+
+        Without what an entry takes from itself: (g − p·Σg)ᵢ = (1 − pᵢ)·gᵢ − pᵢ·Σ gⱼ of the others.
+        """
         return operands[0]
 
     margin: Callable[..., Any] | None = None

@@ -213,6 +213,14 @@ def test_a_kink_that_one_side_has_alone_is_caught(function):
     assert "the slopes of the sides differ" in str(found)
 
 
+def test_curvatures_are_those_of_the_left_side_where_slopes_are_continuous():
+    flat = rg.check(stated(lambda x: (x * np.tanh(x), np.where(x == 0, 0.0, x * np.tanh(x)))))
+    assert flat.verdict == "false"
+    assert "the curvatures of the sides differ" in str(flat)
+    bent = lambda x: (np.log(np.cosh(x)) - abs(x), np.log1p(np.exp(-2 * abs(x))) - np.log(2))
+    assert rg.check(stated(bent)).witness is None  # 1 and 0 at 0, where the slope jumps
+
+
 def test_what_differs_in_shape_says_so():
     found = rg.check(rg.relation(too_large_a_shape))
     assert "the sides differ in shape" in str(found)

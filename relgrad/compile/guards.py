@@ -385,7 +385,9 @@ class _Guards:
                 yield self._cancelling(distance, [(constant(1, t.type.dtype), ())], axes)
 
     def _is_centred_anew(self, op: Op, x: Term) -> bool:
-        """Whether an operand is computed, and by no such op before."""
+        """Whether an operand is computed, and by no such op before: u·v: yes; 3·u of an argument u: no."""
+        while x.op is negative or (x.op is multiply and any(map(is_constant, x.rands))):
+            x = next(y for y in x.rands if not is_constant(y))
         return not self._exact[x] and type(x.op) is not type(op)
 
     def _cancelling(self, t: Term, parts: Sequence[Part], axes: tuple[int, ...]) -> Term:

@@ -107,6 +107,10 @@ class LogSoftmaxPullback(_Map):
     projects = True
     cancels = "centre"
 
+    def minuend(self, *operands: Any) -> Any:
+        g, p = operands
+        return (1 - p) * g
+
     def adjoint(self, h: Any, p: Any) -> Any:
         return Deviation(self.axes)(h, p)
 
@@ -125,7 +129,7 @@ class SoftmaxPullback(_Map):
 
     def minuend(self, *operands: Any) -> Any:
         g, p = operands
-        return p * g
+        return p * (1 - p) * g
 
     def of_nothing(self, g: Any) -> Any:
         return 0.0

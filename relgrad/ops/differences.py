@@ -17,12 +17,12 @@ from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, multiply, negative, power, square
 from relgrad.ops.comparison import greater_equal, less
 from relgrad.ops.elementwise import Elementwise, elementwise
-from relgrad.ops.exponential import exp, expm1, log, tanh
+from relgrad.ops.exponential import exp, expm1, log, log1p, tanh
 from relgrad.ops.families import erfcx, exprel_n
 from relgrad.ops.increments import difference_of, known_difference
 from relgrad.ops.selection import minimum, where
 from relgrad.ops.special import erf, erfc, log_ndtr, ndtr
-from relgrad.ops.stable import expit, log_expit, softplus, xdivy, xlog1py, xlogy
+from relgrad.ops.stable import expit, log_expit, softplus, xdivy, xlogy
 from relgrad.ops.trigonometric import arctan, cos, sin, tan
 from relgrad.term import Term
 from relgrad.types import POSITIVE, REAL, Interval
@@ -71,10 +71,15 @@ def _power1p_slope(g: Any, out: Any, x: Any, a: Any) -> Any:
     return g * (a * power1p(x, np.where(np.logical_and(x == -1, a == 0), 1, a - 1)))
 
 
+def _power1p_growth(g: Any, x: Any, a: Any) -> Any:
+    """g·(1 + x)ᵃ·log(1 + x), and 0 for 0ᵃ = 0, a > 0."""
+    return g * power1p(x, a) * log1p(np.where(np.logical_and(x == -1, a > 0), 0.0, x))
+
+
 power1p = elementwise(
     kernels.power1p,
     _power1p_slope,
-    lambda g, out, x, a: g * xlog1py(out, x),
+    lambda g, out, x, a: _power1p_growth(g, x, a),
     range=_power1p_range,
     ball=lambda x, a: (1 + x) ** a,
     meaning=lambda x, a: np.power(1.0 + x, a),
@@ -84,7 +89,7 @@ power1p = elementwise(
 power1pm1 = elementwise(
     kernels.power1pm1,
     _power1p_slope,
-    lambda g, out, x, a: g * xlog1py(power1p(x, a), x),
+    lambda g, out, x, a: _power1p_growth(g, x, a),
     ball=lambda x, a: (1 + x) ** a - 1,
     meaning=lambda x, a: np.power(1.0 + x, a) - 1.0,
 )
