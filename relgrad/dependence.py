@@ -54,6 +54,12 @@ def depends(roots: Iterable[Term], sources: Collection[Term]) -> bool:
     return False
 
 
+def mixed(node: Term, i: int) -> tuple[int, ...] | None:
+    """softmax over (−1,) → (−1,), x + y → (): along which axes of an operand entries reach others; None is all."""
+    axes = () if node.op.elementwise else node.op.mixes(node, i)
+    return None if axes is None else tuple([a for a in axes if -a <= node.rands[i].type.ndim])
+
+
 def labels_of(roots: Sequence[Term], labels: Mapping[Term, Any]) -> list[Any] | None:
     """x/Σ x over −1, {x: [[1, 1], [2, 2]]}  ⟶  [[1, 1], [2, 2]];    xᵀ  ⟶  [[1, 2], [1, 2]];    Σ x  ⟶  None
 
@@ -115,7 +121,7 @@ def _places(node: Term) -> list[Any] | None:
 
 def _reaching(node: Term, i: int, labels: Any) -> Any | None:
     """Σ x over −1, [[1, 1], [2, 2]]  ⟶  [[1], [2]]: the labels of an operand's entries where they reach the result."""
-    axes = () if node.op.elementwise else node.op.mixes(node, i)
+    axes = mixed(node, i)
     found = np.max(labels, axis=axes, keepdims=axes is not None, initial=0)
     return found if np.all((labels == 0) | (labels == found)) else None
 

@@ -37,6 +37,7 @@ def test_a_seed_names_a_program():
         (lambda x, y, w: np.sort(x, -1)[:, ::-1].max(-1) - y, True),
         (lambda x, y, w: np.where(x > 0, x, np.arange(4.0)[:, None]).prod(-1), True),
         (lambda x, y, w: np.stack([x, 2 * x], 1).reshape(4, 6), True),
+        (lambda x, y, w: x * np.cumsum(w) + np.exp(x - x.max(-1, keepdims=True)) / np.exp(w).sum(), True),
         (lambda x, y, w: x / x.sum(), False),
         (lambda x, y, w: x[::-1], False),
         (lambda x, y, w: x @ x.T, False),
@@ -45,7 +46,7 @@ def test_a_seed_names_a_program():
         (lambda x, y, w: x.sum(), False),
         (lambda x, y, w: np.sum(x * y[:, None], 0), False),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_rows_depend_on_rows(fun: Callable[..., Any], rowwise: bool):
     traced = trace(fun, (np.ones((4, 3)), np.ones(4), np.ones(3)))

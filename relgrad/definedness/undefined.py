@@ -17,6 +17,7 @@ import numpy as np
 from relgrad.contract import FRESH
 from relgrad.conventions import Conventions
 from relgrad.definedness.outside import Plain, outside
+from relgrad.dependence import mixed
 from relgrad.gradient import is_implicit, ones_like, zeros_like
 from relgrad.leaf import Input
 from relgrad.op import Constant, Project, as_term, constant, is_constant
@@ -243,7 +244,7 @@ class _Masks:
 
 def _reached(node: Term, i: int, mask: Term) -> Term:
     """cumprod x over −1, ¬def x → any(¬def x) along −1: the entries of a term that some of one operand may be in."""
-    axes = () if node.op.elementwise else node.op.mixes(node, i)
+    axes = mixed(node, i)
     return mask if axes == () else as_term(np.any(Tracer(mask), axis=axes, keepdims=axes is not None))
 
 
