@@ -245,7 +245,10 @@ class _Masks:
 def _reached(node: Term, i: int, mask: Term) -> Term:
     """cumprod x over −1, ¬def x → any(¬def x) along −1: the entries of a term that some of one operand may be in."""
     axes = mixed(node, i)
-    return mask if axes == () else as_term(np.any(Tracer(mask), axis=axes, keepdims=axes is not None))
+    if axes is None:
+        return as_term(np.any(Tracer(mask)))
+    axes = tuple([a for a in axes if -a <= mask.type.ndim])
+    return as_term(np.any(Tracer(mask), axis=axes, keepdims=True)) if axes else mask
 
 
 MANY = 16
