@@ -518,9 +518,11 @@ def _factors(t: Term, base: dict[Term, Term]) -> list[tuple[Term, int]]:
 
 
 def _is_part_of_product(t: Term, base: dict[Term, Term]) -> bool:
-    """Whether a term is opened as a product: x·y, −(x·y): yes; x·sin(x), a function of x alone: no."""
+    """Whether a term is opened as a product: x·y, −(x·y), 2/x: yes; x·sin(x), a function of x alone: no."""
     mixed = base.get(t)
-    return t.op in (multiply, divide, negative) and (mixed is t or _is_product(mixed))
+    return t.op in (multiply, divide, negative) and (
+        mixed is t or _is_product(mixed) or any(map(_is_number, t.rands))
+    )
 
 
 def _is_product(t: Term | None) -> bool:
