@@ -804,3 +804,20 @@ def test_mixtures_with_weights_out_of_range_are_right_in_each_row(axis):
     got = NAMED["logsumexp"](kernels.logsumexp)(x, axis=axis, weights=weights)
     assert got.shape == np.shape(truth)
     np.testing.assert_allclose(got.floats(), truth, rtol=1e-14)
+
+
+@pytest.mark.parametrize("scale", [2.0**-535, 2.0**-1000, 2.0**530, 2.0**900])
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: np.sum(x**3, -1) / np.sum(x * x, -1) ** 1.5,
+        lambda x: np.sum(x * x * x, -1) / np.sum(x * x, -1) / np.max(x, -1),
+        lambda x: np.einsum("...i,...i->...", x * x, 1 / x) / np.sum(x, -1),
+    ],
+    ids=["skewness", "weighted mean", "einsum"],
+)
+def test_digits_that_weights_have_below_the_range_are_not_lost(fun: Any, scale: float):
+    x = np.array([0.7, 3.1, 1.9])
+    np.testing.assert_allclose(rg.stabilize(fun)(x * scale), fun(x), rtol=1e-14)
+    slopes = rg.grad(lambda x: np.sum(fun(x) ** 2))
+    np.testing.assert_allclose(slopes(x * scale) * scale, slopes(x), rtol=1e-12, atol=1e-15)

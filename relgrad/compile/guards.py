@@ -313,6 +313,7 @@ class _Guards:
         Tells the operands of a term what is asked of them.
         """
         op, whole = t.op, isinstance(t.type, ArrayType)
+        sums = op in _SUMS and t.rands[0] is not t.rands[1]  # d + d is a multiple
         along = self._largest.get(t, frozenset())
         for i, x in enumerate(t.rands):
             if not isinstance(x.type, ArrayType):
@@ -324,9 +325,9 @@ class _Guards:
             floating = not whole or t.type.dtype.kind == "f"
             if floating and not op.tolerant and (t in self._needed or not passing):
                 self._needed.add(x)
-                if op not in _SUMS and (multiple[0] is not x or t in self._matters):
+                if not sums and (multiple[0] is not x or t in self._matters):
                     self._matters.add(x)
-                if op not in _SUMS and (t in self._alone or not passing):
+                if not sums and (t in self._alone or not passing):
                     self._alone.add(x)
             axes = _along(t, i, along)
             self._largest[x] = axes & self._largest.get(x, axes)

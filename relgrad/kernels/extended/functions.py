@@ -22,8 +22,13 @@ from relgrad.kernels.normalize import gibbs, log_of_total
 from relgrad.kernels.numbers import alike, lowered
 
 
-def in_floats_first(plain: Any, wide: Callable[[], Extended]) -> Extended:
-    """y, m·2^e → y where the float is far from underflow and overflow, else m·2^e, made only where needed."""
+def in_floats_first(plain: Any, wide: Callable[[], Extended], operands: Sequence[Any]) -> Extended:
+    """y, m·2^e → y where the float is far from underflow and overflow, else m·2^e, made only where needed.
+
+    It is needed where operands are no floats: 1e-322·1e+300 has the four digits of 1e-322.
+    """
+    if any(isinstance(x, Extended) and x.outside.any() for x in operands):
+        return wide()
     plain = np.asarray(plain)
     info = np.finfo(plain.dtype)
     tame = np.isfinite(plain) & (np.abs(plain) > info.tiny / info.eps)
@@ -38,7 +43,7 @@ def or_extended(formula: Any) -> Any:
 
         def rule(*args: Any, **kwargs: Any) -> Extended:
             plain = function(*map(lowered, args), **kwargs)
-            return in_floats_first(plain, lambda: formula(*args, **kwargs))
+            return in_floats_first(plain, lambda: formula(*args, **kwargs), args)
 
         return rule
 

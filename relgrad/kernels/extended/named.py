@@ -124,7 +124,7 @@ def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Extended:
         found = formulas.einsum(subscripts, *operands)
         return made(*operands) if found is None else found
 
-    return in_floats_first(plain, wide)
+    return in_floats_first(plain, wide, operands)
 
 
 @_named("det")
