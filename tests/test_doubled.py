@@ -938,6 +938,46 @@ def test_functions_that_multiply_the_errors_of_a_computed_operand_are_watched(f,
         assert abs(rg.stabilize(f)(x) - want) <= 4e-16 * abs(want)
 
 
+EXPONENTS = [
+    (
+        lambda k, x: k * np.log(x) - x - sp.gammaln(k + 1),
+        lambda k, x: k * mpmath.log(x) - x - mpmath.loggamma(k + 1),
+    ),
+    (lambda k, x: -(k * x - x**2 - 3 * x) / 8.0, lambda k, x: -(k * x - x**2 - 3 * x) / 8),
+    (lambda k, x: (np.sqrt(k) * np.sqrt(x) - x) / (k / x), lambda k, x: (mpmath.sqrt(k * x) - x) * x / k),
+]
+
+
+@pytest.mark.parametrize(("f", "truth"), EXPONENTS)
+@pytest.mark.parametrize("g", ["number", "array", "sum", "derivative"])
+def test_exponents_of_large_parts_are_watched(f, truth, g):
+    """exp(u) has the digits of u after the point, and those are as many as the largest part of u leaves."""
+    x = np.array([1e6 + 0.5, 3e6])
+    k = x + 3 + np.array([2.0**-24, -(2.0**-24)])
+    with mpmath.workdps(60):
+        want = [mpmath.exp(truth(mpf(a), mpf(b))) for a, b in zip(k, x, strict=True)]
+        if g == "array":
+            got = rg.stabilize(lambda k, x: np.exp(f(k, x)))(k, x)
+        elif g == "sum":
+            got, want = [rg.stabilize(lambda k, x: np.exp(np.sum(f(k, x))))(k, x)], [want[0] * want[1]]
+        elif g == "number":
+            got, want = [rg.stabilize(lambda k, x: np.exp(f(k, x)))(k[0], x[0])], want[:1]
+        else:
+            got = [rg.grad(lambda k, x: np.exp(f(k, x)), argnums=1)(k[0], x[0])]
+            want = [mpmath.diff(lambda b: mpmath.exp(truth(mpf(k[0]), b)), mpf(x[0]))]
+        assert all(abs(a - b) <= 1e-15 * abs(b) for a, b in zip(got, want, strict=True) if abs(b) > 1e-300)
+
+
+def test_an_exponent_is_watched_only_where_parts_share_an_argument():
+    x = np.array([0.5, 1.5])
+    for f in (
+        lambda x, y: np.exp(x * np.pi - y * 3),
+        lambda x, y: np.exp(np.sum(x * y)),
+        lambda x, y: np.tanh(2 * x @ y - 3.0),
+    ):
+        assert "cancels(np.maximum" not in rg.stabilize(f, precise=True).source(x, x + 1)
+
+
 def _at_many_digits(truth, x):
     with mpmath.workdps(400):
         return truth(mpmath.mpf(x))

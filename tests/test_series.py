@@ -474,6 +474,24 @@ def test_a_weight_shared_by_summands_does_not_hide_the_cancellation():
     assert np.allclose(rg.grad(lambda x: np.sum(w * heat(x)))(x), [-1e-6 / 6, 0.0], rtol=1e-11, atol=0)
 
 
+@pytest.mark.parametrize("h", [3.0, np.array([3.0]), np.array([0.5, -7.0])])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda z, h: 2 / h * (np.exp(z) - 1) - 2 * z / h,
+        lambda z, h: (np.exp(z) - 1) * (h * 2) - z * h * 2,
+        lambda z, h: (np.exp(z) - 1) / (0.5 * h) - z / h - z / h,
+    ],
+)
+def test_numbers_beside_a_shared_weight_do_not_hide_the_cancellation(f, h):
+    """2/h·f(z) − 2·g(z)/h = (2·f(z) − 2·g(z))/h, a function of z over h."""
+    z, by_h = 1e-5, f(1.0, h) / (np.e - 2)
+    got = rg.stabilize(f, precise=False)(z, h)
+    assert np.allclose(got, by_h * (z**2 / 2 + z**3 / 6 + z**4 / 24), rtol=1e-13, atol=0)
+    slope = rg.grad(lambda z, h: np.sum(f(z, h)), precise=False)(z, h)
+    assert np.isclose(slope, np.sum(by_h) * np.expm1(z), rtol=1e-13, atol=0)
+
+
 def test_a_pole_between_parts_that_cancel():
     f = lambda x: np.arctanh(x) / x
     slope = rg.grad(lambda x: np.sum(f(x)))

@@ -18,10 +18,11 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     sin u, cos v       turns_at(u, v), for computed u, v: whole turns are taken off large angles
     u − mean u         cancels(centred_u, u), for a computed u
     Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
+    exp(x·y − x)       cancels(max(|x·y − x|, 1), x): large parts leave few digits after the point of an exponent
     a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
 
-A difference of two floats that are given is right to the last digit. An operand of exp, or of a softmax, need not be
-right to more digits than it has after the point. A sum with an argument as a factor, Σ x·f, is as sensitive to
+A difference of two floats that are given is right to the last digit. An operand of exp, or of a softmax, need be right
+to a few digits after the point only. A sum with an argument as a factor, Σ x·f, is as sensitive to
 the argument as it is to rounding; so is a product of matrices with a computed one.
 
 Errors of entries that are summed over axes matter beside the largest entries there, if the way is smooth where entries
@@ -49,6 +50,7 @@ from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
     add,
+    divide,
     float_power,
     multiply,
     negative,
@@ -64,6 +66,7 @@ from relgrad.ops.reduction import Reduction, Sum
 from relgrad.ops.selection import where
 from relgrad.ops.shaping import Transpose
 from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
+from relgrad.ops.structure import Squeeze
 from relgrad.term import Term, kept, rebuild, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import REAL, ArrayType, Interval, Type, array_type
@@ -380,6 +383,8 @@ class _Guards:
             x, y, *_ = t.rands
             yield self._cancelling(term(add, x, y), [(x, ())], axes)
         yield from _mixture_guard(t)
+        if op.tolerant and op.elementwise and op.rounds and not op.jumps:
+            yield from self._guard_of_exponent(t.rands[0])
         if op.margin is not None and not all(self._exact[x] for x in _without_distance(t)):
             distance = as_term(op.margin(*map(Tracer, t.rands)))
             if _may_vanish(distance):
@@ -390,6 +395,36 @@ class _Guards:
         while x.op is negative or (x.op is multiply and any(map(is_constant, x.rands))):
             x = next(y for y in x.rands if not is_constant(y))
         return not self._exact[x] and type(x.op) is not type(op)
+
+    def _guard_of_exponent(self, u: Term) -> Iterator[Term]:
+        """exp((x·y − x)/c) → cancels(max(|x·y − x|, |c|), x): digits after the point are those that large parts leave.
+
+        Parts of inputs that no other part has are as sensitive to these as to rounding.
+        """
+        scale = one = constant(1, u.type.dtype)
+        while u.op in (negative, multiply, divide) or isinstance(u.op, Squeeze):
+            x, *other = u.rands
+            if u.op is multiply and x.op not in (*_SUMS, negative, multiply, divide):
+                x, other = other[0], [x]
+            if other and u.op is divide and scale is one:
+                scale = other[0]
+            elif other:
+                scale = term(multiply if u.op is divide else divide, scale, *other)
+            u = x
+        if scale is not one:
+            scale = constant(abs(scale.op.value)) if is_constant(scale) else as_term(np.abs(Tracer(scale)))
+        size = as_term(np.maximum(np.abs(Tracer(u)), Tracer(scale)))
+        if u in self._matters or size.type != u.type:
+            return
+        if u.op in _SUMS:
+            parts = _parts(u, self._is_closed)
+            inputs = [kept(x, "inputs", _inputs) for x, _ in parts]
+            if sum(map(len, inputs)) > len(frozenset().union(*inputs)) and _is_mixed(*parts.items()):
+                yield self._cancelling(size, sorted(parts, key=self._cost)[:-1], ())
+        elif isinstance(u.op, Sum) and not all(self._exact[x] for x in _factors(u.rands[0])):
+            if _is_mixed(((u.rands[0], ()), 1)):
+                yield term(Test("sum_cancels", u.op.axes), size, *u.rands)
+            yield from self._guard_of_exponent(u.rands[0])
 
     def _cancelling(self, t: Term, parts: Sequence[Part], axes: tuple[int, ...]) -> Term:
         """t, [(a, ()), (b, (k, n))] → cancels(t, a, (b, k·n)): the test of a sum and its parts."""
