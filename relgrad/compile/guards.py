@@ -79,6 +79,8 @@ FEW = 8
 """Each of more tests must be rarer to trip by chance, so that all together are not."""
 ROWS = 16
 """Matrices of more rows are taken as floats give them: balls are slow."""
+FOLLOWED = 1 << 22
+"""So many entries, of all terms together, are followed from rows of arguments."""
 LARGE = 64.0
 """Powers up to this are as accurate as their bases."""
 _SUMS = (add, subtract)
@@ -249,6 +251,8 @@ def is_rowwise(roots: Sequence[Term], inputs: Sequence[Term]) -> bool:
     counts = {shape[0] if shape else 0 for shape in shapes}
     count = min(counts)
     if len(counts) > 1 or not count or count == 1 or any(None in x.type.shape for x in (*roots, *inputs)):
+        return False
+    if sum(x.type.size or 0 for x in subterms(*roots) if isinstance(x.type, ArrayType)) > FOLLOWED:
         return False
 
     def rows(t: Term) -> Any:
