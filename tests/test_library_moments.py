@@ -263,18 +263,3 @@ def test_polynomials_of_sums_that_a_shift_does_not_change_are_of_data_about_thei
         written(x, y) + x.mean() ** 4 + x.mean() ** 2 * y.mean() + x.mean() ** 3 + x.mean() ** 2
     )
     np.testing.assert_allclose(rg.stabilize(wrong, precise=False)(x + 1, y), wrong(x + 1, y), rtol=1e-13)
-
-
-@pytest.mark.parametrize("c", [[1e-12, 1.0, 1e-12], [-1e-12, -1.0, -3e-12], [[1e-12, 1.0], [1.0, 1e-9]]])
-@pytest.mark.parametrize("axis", [-1, None])
-def test_slopes_of_functions_of_shares_are_distances_from_means_under_weights_of_any_sign(c, axis):
-    """∂ Σ f(p) = (f′(p) − Σ p·f′(p))/Σ c with p = c/Σ c, whose signs nobody knows."""
-    c = np.array(c)
-    share = lambda c: c / np.sum(c, axis=axis, keepdims=True)
-    got = rg.grad(lambda c: np.sum(share(c) * np.log(share(c))), precise=False)(c)
-    with mpmath.workdps(60):
-        exact = np.vectorize(mpmath.mpf, otypes=[object])(c)
-        total = np.sum(exact, axis=axis, keepdims=True)
-        logs = np.vectorize(mpmath.log, otypes=[object])(exact / total)
-        want = (logs - np.sum(exact / total * logs, axis=axis, keepdims=True)) / total
-    np.testing.assert_allclose(got, want.astype(float), rtol=1e-14)
