@@ -87,9 +87,11 @@ def differences(seed: int, **options: Any) -> list[str]:
         with np.errstate(all="ignore"):
             together = answered(rows)
             alone = np.concatenate([answered(rows[i : i + 1]) for i in range(len(rows))])
-        size = np.abs(alone) if kind == "value" else np.abs(alone).max(axis=-1, keepdims=True, initial=0.0)
+        size = np.abs(np.where(np.isfinite(alone), alone, 0.0))
+        if kind != "value":  # digits of a row's slopes are those of the largest
+            size = size.max(axis=-1, keepdims=True, initial=0.0)
         with np.errstate(all="ignore"):
-            near = np.abs(together - alone) <= FLOOR + HALF * np.where(np.isfinite(size), size, 1.0)
+            near = np.abs(together - alone) <= FLOOR + HALF * size
             same = near | ~np.isfinite(alone)
         for i in np.unique(np.nonzero(~same)[0]):
             found.append(
