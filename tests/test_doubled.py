@@ -284,7 +284,7 @@ def in_doubled(fun: Any, args: Any) -> tuple[list[Any], Any]:
     """Return a function's results as written, in doubled arithmetic, and the trace."""
     traced = fun._traced(args, {})
     expand = partial(explicit, conventions=fun.settings.conventions)
-    roots = as_written(traced.outputs, expand)
+    roots = as_written(traced.outputs, expand).roots
     compiled = compile_program(traced, roots, "f", folds=False)
     return list(parts(Twin(compiled.function, Doubled)(*args))), (traced, expand, roots)
 
@@ -332,7 +332,7 @@ def test_a_float_that_a_rule_brings_is_never_taken_for_exact(name):
         traced = traced._traced(tuple(args), {})
     except rg.RelgradError:
         return
-    roots = as_written(traced.outputs, partial(explicit, conventions=rg.stabilize(f).settings.conventions))
+    roots = as_written(traced.outputs, partial(explicit, conventions=rg.stabilize(f).settings.conventions)).roots
     for node in subterms(*roots):
         for x in node.rands if type(node.op) is not Literal else ():
             if type(x.op) is Constant and x.type.dtype.kind == "f" and np.isfinite(x.op.value).all():

@@ -22,8 +22,8 @@ from relgrad.balls.graph import BITS, evaluate, is_settled, nearest
 from relgrad.errors import RelgradError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels.containers import mapped, paired, parts
-from relgrad.kernels.doubled import computed, given, rounded
-from relgrad.kernels.doubled.named import known_as, unit
+from relgrad.kernels.doubled import computed, given, rounded, tied
+from relgrad.kernels.doubled.named import known_as, largest, unit
 from relgrad.kernels.doubled.number import Doubled, GivenUp, Undecided
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, lowered, share_rules
@@ -406,5 +406,12 @@ share_rules(Balls)
 Balls.named.update(
     {name: Doubled.named[name] for name in ("add_at", "leave_one_out_prod", "unit", "unit_pullback")}
 )
-Balls.functions.update({given: Balls.of, rounded: _rounded, computed: _shifted})
+def _tied(x: Any, m: Any) -> Any:
+    """x ≠ max(x) for certain: no;    the only one left: yes;    others that agree with it: yes"""
+    away = (Balls.of(x) - m).balls
+    apart, bound = [np.frompyfunc(ask, 1, 1)(away) for ask in (lambda d: d != 0, lambda d: float(d.rad()))]
+    return largest(apart.astype(bool), bound.astype(float), m.floats())
+
+
+Balls.functions.update({tied: _tied, given: Balls.of, rounded: _rounded, computed: _shifted})
 Numbers.surest = Balls

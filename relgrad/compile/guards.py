@@ -19,6 +19,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     u − mean u         cancels(centred_u, u), for a computed u
     Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
     exp(x·y − x)       cancels(max(|x·y − x|, 1), x): large parts leave few digits after the point of an exponent
+    x == max(x)        ties(x, max_x), for computed x: whose slope is that of the largest
     a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
 
 A difference of two floats that are given is right to the last digit. An operand of exp, or of a softmax, need be right
@@ -58,6 +59,7 @@ from relgrad.ops.arithmetic import (
     subtract,
 )
 from relgrad.ops.casting import Cast
+from relgrad.ops.comparison import equal
 from relgrad.ops.determinant import SLogDet
 from relgrad.ops.increments import Difference, Telescope
 from relgrad.ops.joining import Concatenate
@@ -297,6 +299,8 @@ class _Guards:
             self._pass(t)
         needed = [t for t in order if _is_floating(t) and t in self._needed]
         self.found = [guard for t in needed for guard in self._guard(t)]
+        extremes = [t for t in order if t.op is equal and is_extreme(*t.rands) and not self._exact[t.rands[0]]]
+        self.found += [term(Test("ties"), *t.rands) for t in extremes]
         angles = dict.fromkeys([x for t in needed for x in _angles(t) if not self._exact[x]])
         if angles := [x for x in angles if not _is_small(x, 2.0 ** (bits or HALF))]:
             self.found.append(term(Test(turns), *angles))
@@ -479,6 +483,11 @@ class _Guards:
             self._exact[y] and inputs[y] and not any(inputs[y] & inputs[z] for z in factors if z is not y)
             for y in factors
         )
+
+
+def is_extreme(x: Term, m: Term) -> bool:
+    """Whether a term is the largest, or smallest, of the entries of another."""
+    return m.op.laws.extreme != 0 and m.rands[0] is x and isinstance(m.op, Reduction)
 
 
 def _is_floating(t: Term) -> bool:

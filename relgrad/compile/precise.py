@@ -27,7 +27,7 @@ import numpy as np
 from relgrad import balls as balls
 from relgrad import kernels
 from relgrad.compile.function import Beside, Compiled, compile_program
-from relgrad.compile.guards import is_entrywise, is_rowwise
+from relgrad.compile.guards import is_entrywise, is_extreme, is_rowwise
 from relgrad.compile.source import Source
 from relgrad.kernels.doubled.named import is_decimal, known_as
 from relgrad.kernels.doubled.precise import Again, Wider, mending
@@ -87,11 +87,39 @@ class Literal(Op):
         return balls[0]
 
 
-def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] | None = None) -> list[Term]:
-    """d/dx erf(x/10) → rounded(2/√π)·…: all derivatives written out, and constants that say whether they are exact."""
+class Tied(Op):
+    """tied(x, m): which entries of x are the largest (smallest) of theirs, m."""
+
+    elementwise = numpy_scalar = True
+    name, imports, text = "tied", ("tied",), "tied({0}, {1})"
+    function = staticmethod(kernels.tied)
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(bool, types[0].shape)
+
+    def compute(self, *arrays: Any) -> Any:
+        return kernels.tied(*arrays)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"tied({names[0]}, {names[1]})"
+
+
+class AsWritten(NamedTuple):
+    """A program as written, and what it decides by computed floats: what rules of differentiation decide is none."""
+
+    roots: list[Term]
+    decisions: list[Term]
+
+
+def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] | None = None) -> AsWritten:
+    """d/dx erf(x/10) → rounded(2/√π)·…: all derivatives written out, and constants that say whether they are exact.
+
+    Which of several computed numbers is the largest, and has the slope of that, is no matter of floats.
+    """
 
     said = {t: _word(t.op.value, numbers) for t in subterms(*roots) if _is_long(t)}
     user = substitute(roots, {t: Literal.of(word, t) for t, word in said.items()})
+    decided = _decisions(user)
     ruled = any(t.op.implicit for t in subterms(*user))
     if ruled:
         user = substitute(user, {t: _defined(t) for t in subterms(*user) if t.op is sign})
@@ -106,12 +134,20 @@ def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] 
         if ruled and old.op is sign:
             x = Tracer(rands[0])
             return as_term(x / np.abs(x))
-        new = remade(old, rands)
+        new = remade(old, rands) if old in own else _extreme(remade(old, rands))
         if _is_lifted(new, lifted):
             lifted.add(new)
         return new
 
-    return rebuild(expand(user), told)
+    own = set(subterms(*user))
+    found = rebuild(expand([*user, *decided]), told)
+    new, asked = found[: len(user)], found[len(user) :]
+    return AsWritten(new, list(set(subterms(*new)).intersection(asked)))
+
+
+def _extreme(t: Term) -> Term:
+    """x == max(x) → tied(x, max(x)): as a ball, the largest of several numbers is not known to equal itself."""
+    return term(Tied(), *t.rands) if t.op is equal and is_extreme(*t.rands) else t
 
 
 def _defined(t: Term) -> Term:
@@ -206,10 +242,9 @@ def mended(
     @cache
     def written() -> Written | None:
         """f → f as written, and whether for single entries; None where that would not be known better."""
-        roots = as_written(near(traced.outputs), expand, traced.numbers)
+        roots, decisions = as_written(near(traced.outputs), expand, traced.numbers)
         if not _fits(roots) or _computed([d.term for d in traced.decisions if not _is_of_all(d.term)]):
             return None
-        decisions = _decisions(roots)
         name, reserved = f"{compiled.program.name}_as_written", compiled.program.reserved
         program = compile_program(traced, roots, name, folds=False, decisions=decisions, reserved=reserved)
         entrywise = not traced.outside and is_entrywise(roots)

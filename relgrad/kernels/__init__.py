@@ -17,6 +17,8 @@ from relgrad.kernels.doubled import precise as precise
 from relgrad.kernels.doubled import product_cancels as product_cancels
 from relgrad.kernels.doubled import rounded as rounded
 from relgrad.kernels.doubled import sum_cancels as sum_cancels
+from relgrad.kernels.doubled import tied as tied
+from relgrad.kernels.doubled import ties as ties
 from relgrad.kernels.doubled import turns as turns
 from relgrad.kernels.doubled import turns_at as turns_at
 from relgrad.kernels.doubled import wider as wider

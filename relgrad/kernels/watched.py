@@ -124,7 +124,7 @@ def _of_floats(function: Any) -> Any:
 
 _TESTS = (
     *("cancels", "cancels_at", "sum_cancels", "mixture_cancels", "product_cancels", "ill_conditioned"),
-    *("turns", "turns_at"),
+    *("turns", "turns_at", "ties"),
 )
 """What asks for sizes, and is told of none out of range whatever their order is."""
 Shaken.named = {**dict.fromkeys(_TESTS, _of_floats), "near": lambda _: near_by_rules(Shaken)}

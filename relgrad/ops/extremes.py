@@ -12,8 +12,9 @@ import numpy as np
 from relgrad.contract import Laws
 from relgrad.errors import GradientError, ShapeError, TraceError
 from relgrad.implementations import implements
-from relgrad.op import Op
+from relgrad.op import Op, is_constant
 from relgrad.ops.arguments import call, normalize_axes, refuse, require_ground
+from relgrad.ops.arithmetic import absolute, divide, multiply, power
 from relgrad.ops.comparison import logical_and, logical_or, not_equal
 from relgrad.ops.conventional import Under
 from relgrad.ops.reduction import Reduction, is_given, masked, reduce, single
@@ -43,8 +44,15 @@ class _Extreme(Reduction):
         return [output_gradients[0] * mask / count]
 
     def _ties(self, x: Any, out: Any) -> tuple[Any, Any]:
-        mask = np.equal(x, out)
+        mask = self._extreme(x, out)
         return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
+
+    def _extreme(self, x: Any, out: Any) -> Any:
+        """log(1 + u), max of it → u == max(u): which entries are the extreme, of numbers that are rounded less."""
+        u, sign = _order(x.term, self.axes)
+        if u is x.term:
+            return np.equal(x, out)
+        return np.equal(x.family(u), x.family((Max if sign * self.laws.extreme > 0 else Min)(self.axes)(u)))
 
     def under(self, conventions: Any) -> Op:
         return self if conventions.ties == "share" else _Picking(self, conventions.ties == "last")
@@ -76,8 +84,36 @@ class _Picking(Under, _Extreme):
         count = math.prod(extents)
         places = np.arange(count).astype(x.dtype).reshape(extents)
         pick, never = (np.max, -1) if self.last else (np.min, count)
-        mask = np.equal(places, pick(np.where(x == out, places, never), axis=self.axes, keepdims=True))
+        mask = np.equal(places, pick(np.where(self._extreme(x, out), places, never), axis=self.axes, keepdims=True))
         return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
+
+
+def _order(t: Term, axes: tuple[int, ...]) -> tuple[Term, int]:
+    """√(1 + v²) → |v|, 1;    2 − eᵘ → u, −1: a term that is in the same order along axes, or the opposite one."""
+    sign = 1
+    while (step := _same_order(t, axes)) is not None and step[0].type == t.type:
+        t, sign = step[0], sign * step[1]
+    return t, sign
+
+
+def _same_order(t: Term, axes: tuple[int, ...]) -> tuple[Term, int] | None:
+    """eᵘ → u, 1;    c − u → u, −1, c the same along the axes;    −2·u → u, −1;    u² → |u|, 1;    sin u → None"""
+    op = t.op
+    if op.laws.monotone and not op.jumps:
+        return t.rands[0], op.laws.monotone
+    if op.as_sum:
+        moving = [i for i, x in enumerate(t.rands) if any(x.type.extent(a) != 1 for a in axes)]
+        return (t.rands[moving[0]], op.as_sum[moving[0]]) if len(moving) == 1 else None
+    numbers = [x for x in t.rands if is_constant(x)]
+    if len(numbers) != 1 or len(t.rands) != 2 or op not in (multiply, divide, power):
+        return None
+    (number,), (x,) = numbers, (x for x in t.rands if not is_constant(x))
+    low, high = np.min(number.op.value, initial=np.inf), np.max(number.op.value, initial=-np.inf)
+    if op is power and number is t.rands[1]:
+        return (absolute.make_node(x), 1) if low == high and low > 0 and low % 2 == 0 else None
+    if op is power or (op is divide and number is t.rands[0]) or low <= 0 <= high:
+        return None
+    return x, 1 if low > 0 else -1
 
 
 class Max(_Extreme):

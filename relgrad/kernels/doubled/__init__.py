@@ -11,6 +11,8 @@ from relgrad.kernels.doubled.precise import mixture_cancels as mixture_cancels
 from relgrad.kernels.doubled.precise import precise as precise
 from relgrad.kernels.doubled.precise import product_cancels as product_cancels
 from relgrad.kernels.doubled.precise import sum_cancels as sum_cancels
+from relgrad.kernels.doubled.named import tied as tied
+from relgrad.kernels.doubled.precise import ties as ties
 from relgrad.kernels.doubled.precise import turns as turns
 from relgrad.kernels.doubled.precise import turns_at as turns_at
 from relgrad.kernels.doubled.precise import wider as wider

@@ -21,8 +21,8 @@ import scipy.special
 from relgrad.kernels import formulas
 from relgrad.kernels.doubled.arrays import FUNCTIONS
 from relgrad.kernels.doubled.elementary import constants, pair
-from relgrad.kernels.doubled.entries import constant
-from relgrad.kernels.doubled.number import TINY, Doubled, with_error
+from relgrad.kernels.doubled.entries import constant, subtract
+from relgrad.kernels.doubled.number import TINY, Doubled, Undecided, with_error
 from relgrad.kernels.numbers import alike
 
 UFUNCS, NAMED = Doubled.ufuncs, Doubled.named
@@ -188,6 +188,34 @@ def _computed(x: Any) -> Doubled:
     """x → x ± 64 units in its last place, that of float32 for such numbers"""
     x = Doubled.of(x).hi
     return Doubled(x, np.zeros(x.shape), np.abs(x) * 128.0 * unit(x))
+
+
+def tied(x: Any, m: Any) -> Any:
+    """x, max(x) over axes → x == max(x): which entries are the largest, or smallest."""
+    return x == m
+
+
+TIES = 2.0**-75
+"""Numbers that agree to so much of themselves are the same."""
+
+
+def largest(apart: Any, bound: Any, m: Any) -> Any:
+    """[no, yes, yes] → [yes, no, no]: where the largest, m, are, by which numbers are certainly apart from it.
+
+    Raises Undecided where several are not, and may be by a larger `bound` than that of numbers that tie.
+    """
+    axes = tuple([a for a, (n, k) in enumerate(zip(apart.shape, np.shape(m), strict=True)) if n != k])
+    one = np.count_nonzero(~apart, axis=axes, keepdims=True) == 1
+    if not np.all(one | np.all(apart | (bound <= TIES * np.abs(m)), axis=axes, keepdims=True)):
+        raise Undecided
+    return ~apart
+
+
+@lambda rule: FUNCTIONS.setdefault(tied, rule)
+def _tied(x: Any, m: Any) -> Any:
+    """|x − m| > 2·bound: no;    the only one left: yes;    others that agree with it: yes"""
+    away = subtract(Doubled.of(x), Doubled.of(m))
+    return largest(np.abs(away.hi) > 2.0 * away.bound, away.bound, m.floats())
 
 
 def known_as(x: Any) -> Fraction | None:

@@ -222,6 +222,19 @@ def ill_conditioned(a: Any, chances: float = 1, bits: int = HALF) -> bool:
         return bool(np.any(np.maximum(sums, lost) * _chance(a.size // n**2, chances, bits, n**3) > 1))
 
 
+def ties(x: Any, m: Any, chances: float = 1, bits: int = HALF) -> bool:
+    """Whether several x are, up to 2^-bits of it, the largest (smallest) m, unless all of them are 0.
+
+    >>> ties(np.array([1.0, 1 - 1e-15]), np.array([1.0])), ties(np.array([1.0, 0.5]), np.array([1.0]))
+    (True, False)
+    """
+    if not issubclass(type(x), np.ndarray):
+        return False
+    near = np.abs(x - m) < np.abs(m) * 0.5**bits
+    axes = tuple([a for a, n in enumerate(np.shape(m)) if n == 1])
+    return bool(np.any(np.count_nonzero(near, axis=axes) > 1))
+
+
 def precise(by: Callable[..., Any], entrywise: bool = False, rowwise: bool = False) -> Callable[[Any], Any]:
     """Return a decorator of functions that return a result, and where to ask another for it, in doubled arithmetic.
 
