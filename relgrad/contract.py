@@ -382,6 +382,8 @@ class Contract:
         """
         return operands[0]
 
+    invariant: bool = False
+    """Whether an offset of its first operand, the same along its axes, changes nothing: softmax(x + c) = softmax(x)."""
     margin: Callable[..., Any] | None = None
     """How far computed operands are from where their errors are multiplied, if anywhere: 1 - |u| of arcsin u."""
     rough: tuple[int, ...] | Callable[..., tuple[int, ...]] = ()

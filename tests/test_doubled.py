@@ -332,7 +332,9 @@ def test_a_float_that_a_rule_brings_is_never_taken_for_exact(name):
         traced = traced._traced(tuple(args), {})
     except rg.RelgradError:
         return
-    roots = as_written(traced.outputs, partial(explicit, conventions=rg.stabilize(f).settings.conventions)).roots
+    roots = as_written(
+        traced.outputs, partial(explicit, conventions=rg.stabilize(f).settings.conventions)
+    ).roots
     for node in subterms(*roots):
         for x in node.rands if type(node.op) is not Literal else ():
             if type(x.op) is Constant and x.type.dtype.kind == "f" and np.isfinite(x.op.value).all():
@@ -1265,3 +1267,68 @@ def test_a_row_is_computed_again_though_another_is_nan(f, strategy, other, row):
             np.testing.assert_allclose(value(x)[at], value(np.array(row)), rtol=1e-14)
             np.testing.assert_allclose(slope(x)[at], slope(np.array(row)), rtol=1e-13)
         assert np.isnan(value(x)[1 - at if len(rows) == 2 else 0])
+
+
+ORDERS = {
+    "√(1 + v²)": lambda v: np.sqrt(1 + v**2),
+    "3 − eᵛ": lambda v: 3 - np.exp(v),
+    "log Σ cosh": lambda v: np.log(np.sum(np.cosh(np.stack([v, 2 * v])), axis=0)),
+    "share": lambda v: np.exp(v) / np.sum(np.exp(v)),
+    "less its mean": lambda v: np.tanh(1 + v) - np.mean(np.tanh(1 + v)),
+    "running": lambda v: np.cumsum(np.concatenate([np.ones(1), v[1:]])),
+    "clipped": lambda v: np.maximum(1 + v * v, 0.5) / -7,
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("pick", [np.max, np.min])
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e-11])
+def test_the_slope_of_the_largest_of_computed_numbers_is_that_of_one(name, pick, scale):
+    """max f(v) has the slope of the largest f(v), though several are the same in floats."""
+    f, v = ORDERS[name], scale * np.array([0.3, -0.7, 0.61, 0.2])
+    values = np.array([f(np.array(v * 1e3 / scale))]).ravel()
+    with mpmath.workdps(50):
+        exact = _in_many_digits(name, v)
+        k = max(range(4), key=lambda i: exact[i] if pick is np.max else -exact[i])
+    found = rg.grad(lambda v: pick(f(v)))(v)
+    alone = rg.grad(lambda v: f(v)[k])(v)
+    assert values.size == 4
+    assert np.allclose(found, alone, rtol=1e-13, atol=0), (found, alone)
+
+
+def _in_many_digits(name, v):
+    """Return the entries of ORDERS[name] at v, as numbers of 50 digits."""
+    v = [mpf(float(x)) for x in v]
+    mean = lambda xs: sum(xs) / len(xs)
+    one = [mpf(1), *v[1:]]
+    return {
+        "√(1 + v²)": [mpmath.sqrt(1 + x**2) for x in v],
+        "3 − eᵛ": [-mpmath.exp(x) for x in v],
+        "log Σ cosh": [mpmath.cosh(x) + mpmath.cosh(2 * x) for x in v],
+        "share": [mpmath.exp(x) for x in v],
+        "less its mean": [mpmath.tanh(1 + x) - mean([mpmath.tanh(1 + y) for y in v]) for x in v],
+        "running": [sum(one[: i + 1]) for i in range(4)],
+        "clipped": [max(1 + x * x, 0.5) / -7 for x in v],
+    }[name]
+
+
+@pytest.mark.parametrize("pick", [np.max, np.min])
+def test_numbers_that_tie_share_the_slope_of_the_largest(pick):
+    for f, slope in (
+        (lambda v: np.exp(v) + v * v, lambda v: np.exp(v) + 2 * v),
+        (lambda v: np.maximum(v, 0.0), lambda v: (v > 0) + 0.0),
+        (lambda v: np.cos(v) * 3, lambda v: -3 * np.sin(v)),
+    ):
+        for v in (np.full(4, 0.3), np.full((2, 3), 0.3)):
+            found = rg.grad(lambda v, f=f: np.sum(pick(f(v), axis=-1)))(v)
+            assert np.allclose(found, slope(v) / v.shape[-1], rtol=1e-14)
+
+
+def test_ties_are_watched_of_computed_numbers_only(monkeypatch):
+    times = times_computed_again(monkeypatch)
+    rng = np.random.default_rng(2)
+    for f in (np.max, lambda x: np.max(x[1:] * 2.0), lambda x: np.max(np.tanh(1 - x)), lambda x: np.max(np.maximum(x @ x, 0))):
+        assert "ties(" not in rg.grad(f).source(rng.normal(size=(4, 4))) or "maximum" in rg.grad(f).source(rng.normal(size=(4, 4)))
+        rg.grad(f)(rng.normal(size=(4, 4)))
+        rg.grad(f)(np.zeros((4, 4)))
+    assert not times

@@ -489,3 +489,39 @@ def test_powers_of_shares_are_read_in_the_log_domain(scale, power, precise):
     ):
         got = rg.stabilize(f, precise=precise)(z, power)
         np.testing.assert_allclose(got, np.asarray(want, dtype=float), rtol=2e-13, atol=1e-300)
+
+
+def _shares(z, axis):
+    e = np.exp(z)
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+OFFSETS = {
+    "log Σ eᶻ": lambda z, axis: np.sum(np.log(np.sum(np.exp(z), axis=axis)) ** 2) * 0 + np.sum(_shares(z, axis) ** 2),
+    "share": lambda z, axis: np.sum(_shares(z, axis) ** 2),
+    "log of a share": lambda z, axis: np.sum((z - np.log(np.sum(np.exp(z), axis=axis, keepdims=True))) ** 2),
+    "entropy": lambda z, axis: -np.sum(_shares(z, axis) * np.log(_shares(z, axis))),
+    "deviations": lambda z, axis: np.sum(np.abs(z - np.mean(z, axis=axis, keepdims=True)) ** 3),
+}
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("name", OFFSETS)
+@pytest.mark.parametrize(("shape", "axis"), [*AXES, ((1, 3), -1), ((2, 1), -1), ((2, 1, 3), (0, 2))])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_an_offset_that_is_the_same_along_the_axes_changes_nothing(strategy, shape, axis, name):
+    """f((x + c)/k) = f(x/k): whatever the size of c, in value and in what flows to x, k and c."""
+    rng = np.random.default_rng(7)
+    x, k = rng.normal(size=shape), rng.uniform(1, 2, kept(shape, axis))
+    f = OFFSETS[name]
+    for c in (0.5, 1e20, -1e150):
+        c = c * rng.uniform(1, 2, kept(shape, axis))
+        for offset in (lambda x, c, k: (x - c * c) / k, lambda x, c, k: -(c - x / k) + 3.0 * c):
+            moved = rg.value_and_grad(lambda x, c, k, o=offset: f(o(x, c, k), axis), argnums=(0, 1, 2), strategy=strategy)
+            value, flows = moved(x, c, k)
+            alone = rg.value_and_grad(lambda x, k: f(x / k, axis), argnums=(0, 1), strategy=strategy)
+            want, (to_x, to_k) = alone(x, k)
+            close(value, want, "float64", "value")
+            close(flows[0], to_x, "float64", "flow to x")
+            close(flows[1], np.zeros_like(c), "float64", "flow to c")
+            close(flows[2], to_k, "float64", "flow to k")

@@ -406,11 +406,14 @@ share_rules(Balls)
 Balls.named.update(
     {name: Doubled.named[name] for name in ("add_at", "leave_one_out_prod", "unit", "unit_pullback")}
 )
+
+
 def _tied(x: Any, m: Any) -> Any:
     """x ≠ max(x) for certain: no;    the only one left: yes;    others that agree with it: yes"""
     away = (Balls.of(x) - m).balls
-    apart, bound = [np.frompyfunc(ask, 1, 1)(away) for ask in (lambda d: d != 0, lambda d: float(d.rad()))]
-    return largest(apart.astype(bool), bound.astype(float), m.floats())
+    apart = np.array([d != 0 for d in away.flat], bool).reshape(away.shape)
+    bound = np.array([float(d.rad()) for d in away.flat]).reshape(away.shape)
+    return largest(apart, bound, m.floats())
 
 
 Balls.functions.update({tied: _tied, given: Balls.of, rounded: _rounded, computed: _shifted})

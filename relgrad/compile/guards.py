@@ -299,7 +299,9 @@ class _Guards:
             self._pass(t)
         needed = [t for t in order if _is_floating(t) and t in self._needed]
         self.found = [guard for t in needed for guard in self._guard(t)]
-        extremes = [t for t in order if t.op is equal and is_extreme(*t.rands) and not self._exact[t.rands[0]]]
+        extremes = [
+            t for t in order if t.op is equal and is_extreme(*t.rands) and not self._exact[t.rands[0]]
+        ]
         self.found += [term(Test("ties"), *t.rands) for t in extremes]
         angles = dict.fromkeys([x for t in needed for x in _angles(t) if not self._exact[x]])
         if angles := [x for x in angles if not _is_small(x, 2.0 ** (bits or HALF))]:
@@ -391,8 +393,8 @@ class _Guards:
             x, y, *_ = t.rands
             yield self._cancelling(term(add, x, y), [(x, ())], axes)
         yield from _mixture_guard(t)
-        if op.tolerant and op.elementwise and op.rounds and not op.jumps:
-            yield from self._guard_of_exponent(t.rands[0])
+        for u in _exponents(t):
+            yield from self._guard_of_exponent(u)
         if op.margin is not None and not all(self._exact[x] for x in _without_distance(t)):
             distance = as_term(op.margin(*map(Tracer, t.rands)))
             if _may_vanish(distance):
@@ -488,6 +490,13 @@ class _Guards:
 def is_extreme(x: Term, m: Term) -> bool:
     """Whether a term is the largest, or smallest, of the entries of another."""
     return m.op.laws.extreme != 0 and m.rands[0] is x and isinstance(m.op, Reduction)
+
+
+def _exponents(t: Term) -> Sequence[Term]:
+    """exp(u), softmax(u) → [u];    gibbs(a, x) → [a, x];    ⌊u⌋ → []: of which digits after the point count."""
+    op = t.op
+    count = 2 if type(op) is Gibbs else 1 if op.tolerant and op.rounds and not op.jumps else 0
+    return list(dict.fromkeys(t.rands[:count]))
 
 
 def _is_floating(t: Term) -> bool:

@@ -91,8 +91,11 @@ class Tied(Op):
     """tied(x, m): which entries of x are the largest (smallest) of theirs, m."""
 
     elementwise = numpy_scalar = True
-    name, imports, text = "tied", ("tied",), "tied({0}, {1})"
-    function = staticmethod(kernels.tied)
+    imports = ("tied",)
+
+    @property
+    def name(self) -> str:
+        return "tied"
 
     def output_type(self, *types: Any) -> Type:
         return array_type(bool, types[0].shape)

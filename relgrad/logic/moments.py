@@ -10,6 +10,7 @@ by c is zero for all S is the same at x − m, where S₁ = 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.view import SHARED, product_of, sum_of, summand
 from relgrad.op import as_term
+from relgrad.ops.arithmetic import add, divide, multiply, negative
 from relgrad.ops.moments import centred
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term
@@ -69,6 +71,34 @@ def about_means(t: Term) -> Term | None:
                 new.append((summand(multiplied((beside, 1), *factors), None, dtype_of(t)), k))
         return fitted(rebuilt(added(*new), t), t)
     return None
+
+
+def without_offset(t: Term) -> Term | None:
+    """softmax((x − y²)/k) → softmax(x/k), y and k the same along its axes: what an offset does not change; or None."""
+    if not t.op.invariant:
+        return None
+    x, *others = t.rands
+    moving = _moving(x, t.op.axes)
+    if moving is None or moving is x or moving.type.ndim < -min(t.op.axes):
+        return None
+    return fitted(t.op.make_node(moving, *others), t)
+
+
+def _moving(x: Term, axes: tuple[int, ...]) -> Term | None:
+    """(x − y²)/k → x/k: a term without the summands that are the same along axes; None where all of it is."""
+    op = x.op
+    if all(x.type.extent(a) == 1 for a in axes):
+        return None
+    if op in (multiply, divide):
+        a, b = (_moving(y, axes) for y in x.rands)
+        whole = (a or x.rands[0], b or x.rands[1])
+        return x if whole == x.rands or (a and b) or (b and op is divide) else op.make_node(*whole)
+    parts = [(k, y, _moving(y, axes)) for k, y in zip(op.as_sum, x.rands, strict=True)] if op.as_sum else []
+    if all(y is new for _, y, new in parts):
+        return x
+    left = [(k, new) for k, _, new in parts if new is not None]
+    terms = [new if k == 1 else negative.make_node(new) for k, new in left]
+    return x if not all(k in (1, -1) for k, _ in left) else reduce(add.make_node, terms)
 
 
 def _holds_sums(part: Any) -> bool:

@@ -89,6 +89,7 @@ class Deviation(_Map):
     kernel = staticmethod(kernels.deviation)
     projects = True
     cancels = "centre"
+    invariant = True
 
     def adjoint(self, h: Any, p: Any) -> Any:
         return LogSoftmaxPullback(self.axes)(h, p)
@@ -126,6 +127,7 @@ class SoftmaxPullback(_Map):
 
     kernel = staticmethod(kernels.softmax_pullback)
     cancels = "centre"
+    invariant = True
 
     def minuend(self, *operands: Any) -> Any:
         g, p = operands

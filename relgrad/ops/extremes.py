@@ -84,7 +84,9 @@ class _Picking(Under, _Extreme):
         count = math.prod(extents)
         places = np.arange(count).astype(x.dtype).reshape(extents)
         pick, never = (np.max, -1) if self.last else (np.min, count)
-        mask = np.equal(places, pick(np.where(self._extreme(x, out), places, never), axis=self.axes, keepdims=True))
+        mask = np.equal(
+            places, pick(np.where(self._extreme(x, out), places, never), axis=self.axes, keepdims=True)
+        )
         return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
 
 

@@ -75,6 +75,7 @@ class Softmax(_Weighted):
 
     kernel = staticmethod(kernels.softmax)
     tolerant = True
+    invariant = True
 
     def settled(self, conventions: Any, *operands: Any) -> tuple[str, Any] | None:
         """0 over nothing, where every entry is -inf."""
@@ -238,6 +239,7 @@ class LogSoftmax(RowsOp):
     positional = 1
     finite = True
     tolerant = True
+    invariant = True
 
     def range_of(self, *ranges: Interval) -> Interval:
         return Interval(-np.inf, 0.0)

@@ -30,7 +30,7 @@ from relgrad.logic.conditions import Goal
 from relgrad.logic.distances import squared_distances
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
-from relgrad.logic.moments import about_means
+from relgrad.logic.moments import about_means, without_offset
 from relgrad.logic.pieces import joined_sum, running_sum
 from relgrad.logic.rewrite import Wide, rewrites
 from relgrad.logic.simplify import (
@@ -162,6 +162,8 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
     if t.op.elementwise and len(t.rands) == 1:
         yield from _logarithm(t, v, m, library, note)
     yield UNDONE.goal(t, v, m, note)
+    if t.op.invariant:
+        yield OFFSET.goal(t, v, m, note)
     if t.op.from_one is not None:
         yield FROM_ONE.goal(t, v, m, note)
     if t.op is log:
@@ -195,7 +197,7 @@ def may_relate(t: Term, library: Library, within: int) -> bool:
 def is_asked(op: Any) -> bool:
     """Whether laws look at an op however it is read: a choice, a logarithm, a matrix product, a direction."""
     of_log = op.elementwise and op.arity == 1 and _may_be_logarithm(op)
-    return op is where or op.from_one is not None or of_log or type(op) is MatMul or turns(op)
+    return op is where or op.from_one is not None or op.invariant or of_log or type(op) is MatMul or turns(op)
 
 
 def lengths(t: Term, v: Any, m: Any, note: Note) -> Iterator[Goal]:
@@ -440,6 +442,7 @@ _OUT = "what vanishes with a length takes it out of a direction"
 ONE_FUNCTION = Law("one_function", one_function, "both sides of a point have one function")
 OUT_OF_DIRECTION = Law("take_out_length", length_taken_out, _OUT, PRODUCT)
 OUT_OF_SLOPE = Law("take_out_length_of_slope", turned_by_little, _OUT)
+OFFSET = Law("without_offset", without_offset, "a common offset changes nothing")
 ROOT = Law("root_of_square", root_of_square, "the root of a square is a size")
 SIMPLIFICATIONS = (*AFTER, *BEFORE)
 UNDONE = Law("cancel_inverse", undone, "a function meets its inverse")
