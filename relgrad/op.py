@@ -17,7 +17,7 @@ from relgrad.errors import OpError, TraceError
 from relgrad.held import hold
 from relgrad.importable import home_of, imported
 from relgrad.symbolic import Symbolic, tracing
-from relgrad.term import Term, Unknown, is_term, term
+from relgrad.term import Term, Unknown, is_term, subterms, term
 from relgrad.types import ArrayType, TupleType, Type, array_type
 
 
@@ -349,6 +349,11 @@ def is_float(t: Term) -> bool:
 def is_zero(x: Any) -> bool:
     """Whether x is a constant, all of whose entries are 0."""
     return is_constant(x) and not x.op.value.any()
+
+
+def holds_nan(t: Term) -> bool:
+    """where(x > 0, x, nan) → True: whether NaN is among the numbers that are written in a term."""
+    return any(type(x.op) is Constant and is_float(x) and np.isnan(x.op.value).any() for x in subterms(t))
 
 
 def strong(x: Any, dtype: Any = None) -> Any:

@@ -497,10 +497,11 @@ def _shares(z, axis):
 
 
 OFFSETS = {
-    "log Σ eᶻ": lambda z, axis: np.sum(np.log(np.sum(np.exp(z), axis=axis)) ** 2) * 0 + np.sum(_shares(z, axis) ** 2),
     "share": lambda z, axis: np.sum(_shares(z, axis) ** 2),
     "log of a share": lambda z, axis: np.sum((z - np.log(np.sum(np.exp(z), axis=axis, keepdims=True))) ** 2),
-    "entropy": lambda z, axis: -np.sum(_shares(z, axis) * np.log(_shares(z, axis))),
+    "slope of log Σ eᶻ": lambda z, axis: np.sum(
+        rg.grad(lambda z: np.sum(np.log(np.sum(np.exp(z), axis=axis))))(z) ** 2
+    ),
     "deviations": lambda z, axis: np.sum(np.abs(z - np.mean(z, axis=axis, keepdims=True)) ** 3),
 }
 
@@ -510,18 +511,27 @@ OFFSETS = {
 @pytest.mark.parametrize(("shape", "axis"), [*AXES, ((1, 3), -1), ((2, 1), -1), ((2, 1, 3), (0, 2))])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_offset_that_is_the_same_along_the_axes_changes_nothing(strategy, shape, axis, name):
-    """f((x + c)/k) = f(x/k): whatever the size of c, in value and in what flows to x, k and c."""
+    """f(x + c) = f(x): whatever the size of c, in value and in what flows to x and c."""
     rng = np.random.default_rng(7)
-    x, k = rng.normal(size=shape), rng.uniform(1, 2, kept(shape, axis))
-    f = OFFSETS[name]
-    for c in (0.5, 1e20, -1e150):
-        c = c * rng.uniform(1, 2, kept(shape, axis))
-        for offset in (lambda x, c, k: (x - c * c) / k, lambda x, c, k: -(c - x / k) + 3.0 * c):
-            moved = rg.value_and_grad(lambda x, c, k, o=offset: f(o(x, c, k), axis), argnums=(0, 1, 2), strategy=strategy)
-            value, flows = moved(x, c, k)
-            alone = rg.value_and_grad(lambda x, k: f(x / k, axis), argnums=(0, 1), strategy=strategy)
-            want, (to_x, to_k) = alone(x, k)
-            close(value, want, "float64", "value")
-            close(flows[0], to_x, "float64", "flow to x")
-            close(flows[1], np.zeros_like(c), "float64", "flow to c")
-            close(flows[2], to_k, "float64", "flow to k")
+    x, f = rng.normal(size=shape), OFFSETS[name]
+    value, slope = rg.value_and_grad(f, strategy=strategy)(x, axis)
+    for size in (0.5, 1e20, -1e150):
+        c = size * rng.uniform(1, 2, kept(shape, axis))
+        for offset in (lambda x, c: x - c * c, lambda x, c: -(c - x) + 3.0 * c):
+            moved = rg.value_and_grad(
+                lambda x, c, o=offset: f(o(x, c), axis), argnums=(0, 1), strategy=strategy
+            )
+            found, (to_x, to_c) = moved(x, c)
+            close(found, value, "float64", "value")
+            close(to_x, slope, "float64", "flow to x")
+            close(to_c, np.zeros_like(c), "float64", "flow to c")
+
+
+def test_an_offset_stays_where_digits_would_be_lost_without_it():
+    """softmax(k·(x − c)): c takes off what the digits of a product stand beside; nor is NaN an offset."""
+    x = 1e9 + np.array([0.25, -1.5, 0.75])
+    for k in (0.3, 1 / 3):
+        f = lambda x, k=k: special.softmax(k * (x - np.max(x)))
+        np.testing.assert_allclose(rg.stabilize(f, precise=False)(x), f(x), rtol=1e-15)
+    nan = lambda x: np.where(np.sum(x) > 0, np.nan, 0.0)
+    assert np.isnan(rg.stabilize(lambda x: special.softmax(x + nan(x)))(x)).all()

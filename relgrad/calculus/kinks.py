@@ -27,7 +27,7 @@ from relgrad.calculus.ring import NoSeries
 from relgrad.calculus.series import FEW, Series, applied, argument, body_of, slope, values_at, zeros_of
 from relgrad.conventions import DEFAULT, Conventions
 from relgrad.logic.build import fitted as in_place
-from relgrad.op import Constant, constant, is_constant, is_float
+from relgrad.op import constant, holds_nan, is_constant
 from relgrad.ops.arithmetic import absolute, divide, multiply, negative, sign, subtract
 from relgrad.ops.comparison import equal, not_equal
 from relgrad.ops.selection import where
@@ -64,7 +64,7 @@ def smoothed(
     """
     nodes = list(subterms(body))
     kinked = [t for t in nodes if may_have_kink(t)]
-    written = any(type(t.op) is Constant and is_float(t) and np.isnan(t.op.value).any() for t in nodes)
+    written = holds_nan(body)
     found: list[Series] = []
     better = body
     for point in dict.fromkeys(_points(kinked, x)) if kinked else ():

@@ -106,6 +106,9 @@ class Tied(Op):
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"tied({names[0]}, {names[1]})"
 
+    def ball(self, *balls: Any) -> Any:
+        return equal.ball(*balls)
+
 
 class AsWritten(NamedTuple):
     """A program as written, and what it decides by computed floats: what rules of differentiation decide is none."""

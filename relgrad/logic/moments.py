@@ -10,7 +10,6 @@ by c is zero for all S is the same at x − m, where S₁ = 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +19,8 @@ from relgrad.logic.build import build_product, fitted
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.view import SHARED, product_of, sum_of, summand
-from relgrad.op import as_term
-from relgrad.ops.arithmetic import add, divide, multiply, negative
+from relgrad.op import as_term, holds_nan
+from relgrad.ops.arithmetic import negative
 from relgrad.ops.moments import centred
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term
@@ -74,31 +73,25 @@ def about_means(t: Term) -> Term | None:
 
 
 def without_offset(t: Term) -> Term | None:
-    """softmax((x − y²)/k) → softmax(x/k), y and k the same along its axes: what an offset does not change; or None."""
+    """softmax(y² − x) → softmax(−x), y the same along its axes: what an offset does not change; or None.
+
+    Not in softmax(k·(x − c)), nor in softmax(x − c + b): beside what c takes off, other digits would be lost.
+    """
     if not t.op.invariant:
         return None
-    x, *others = t.rands
-    moving = _moving(x, t.op.axes)
-    if moving is None or moving is x or moving.type.ndim < -min(t.op.axes):
-        return None
-    return fitted(t.op.make_node(moving, *others), t)
+    (x, *others), sign, dropped = t.rands, 1, False
+    while x.op.as_sum and len(left := _moving(x, t.op.axes)) == 1:
+        dropped |= len(x.rands) > 1
+        ((x, k),) = left
+        sign *= k
+    return fitted(t.op.make_node(x if sign == 1 else negative.make_node(x), *others), t) if dropped else None
 
 
-def _moving(x: Term, axes: tuple[int, ...]) -> Term | None:
-    """(x − y²)/k → x/k: a term without the summands that are the same along axes; None where all of it is."""
-    op = x.op
-    if all(x.type.extent(a) == 1 for a in axes):
-        return None
-    if op in (multiply, divide):
-        a, b = (_moving(y, axes) for y in x.rands)
-        whole = (a or x.rands[0], b or x.rands[1])
-        return x if whole == x.rands or (a and b) or (b and op is divide) else op.make_node(*whole)
-    parts = [(k, y, _moving(y, axes)) for k, y in zip(op.as_sum, x.rands, strict=True)] if op.as_sum else []
-    if all(y is new for _, y, new in parts):
-        return x
-    left = [(k, new) for k, _, new in parts if new is not None]
-    terms = [new if k == 1 else negative.make_node(new) for k, new in left]
-    return x if not all(k in (1, -1) for k, _ in left) else reduce(add.make_node, terms)
+def _moving(x: Term, axes: tuple[int, ...]) -> list[tuple[Term, int]]:
+    """y² − x → [(x, −1)], y the same along axes: the summands that are not; all of them if that may be NaN."""
+    parts = list(zip(x.rands, x.op.as_sum, strict=True))
+    still = [y for y, _ in parts if all(y.type.extent(a) == 1 for a in axes)]
+    return parts if any(map(holds_nan, still)) else [(y, k) for y, k in parts if y not in still]
 
 
 def _holds_sums(part: Any) -> bool:
