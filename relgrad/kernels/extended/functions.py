@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,19 @@ from relgrad.kernels.normalize import gibbs, log_of_total
 from relgrad.kernels.numbers import alike, lowered
 
 
-def in_floats_first(plain: Any, wide: Callable[[], Extended], operands: Sequence[Any]) -> Extended:
+def in_floats_first(
+    plain: Callable[..., Any], wide: Callable[..., Extended], operands: Sequence[Any]
+) -> Extended:
     """y, m·2^e → y where the float is far from underflow and overflow, else m·2^e, made only where needed.
 
-    It is needed where operands are no floats: 1e-322·1e+300 has the four digits of 1e-322.
+    That is needed where operands are no floats: 1e-322·1e+300 has the four digits of 1e-322.
     """
     if any(isinstance(x, Extended) and x.outside.any() for x in operands):
-        return wide()
-    plain = np.asarray(plain)
-    info = np.finfo(plain.dtype)
-    tame = np.isfinite(plain) & (np.abs(plain) > info.tiny / info.eps)
-    return Extended.of(plain) if tame.all() else pick(tame, Extended.of(plain), wide())
+        return wide(*operands)
+    y = np.asarray(plain(*map(lowered, operands)))
+    info = np.finfo(y.dtype)
+    tame = np.isfinite(y) & (np.abs(y) > info.tiny / info.eps)
+    return Extended.of(y) if tame.all() else pick(tame, Extended.of(y), wide(*operands))
 
 
 def or_extended(formula: Any) -> Any:
@@ -42,8 +44,7 @@ def or_extended(formula: Any) -> Any:
         """f, formula → the rule that takes f of floats, and the formula where these are no help."""
 
         def rule(*args: Any, **kwargs: Any) -> Extended:
-            plain = function(*map(lowered, args), **kwargs)
-            return in_floats_first(plain, lambda: formula(*args, **kwargs), args)
+            return in_floats_first(partial(function, **kwargs), partial(formula, **kwargs), args)
 
         return rule
 

@@ -116,13 +116,12 @@ NAMED["softmax_pullback"] = or_extended(lambda g, p, axis=-1: Extended.of(p) * _
 @_named("einsum")
 def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Extended:
     """Σ_j a_ij·b_jk, where floats are no help; of what has no formula, einsum(2ᵏ·a, 2ˡ·b) = 2^(k + l)·einsum(a, b)."""
-    made = _homogeneous(*[1] * len(operands))(lambda *parts: np.einsum(subscripts, *parts, **kwargs))
-    plain = np.einsum(subscripts, *map(lowered, operands), **kwargs)
+    plain = lambda *arrays: np.einsum(subscripts, *arrays, **kwargs)
 
-    def wide() -> Extended:
+    def wide(*numbers: Any) -> Extended:
         """Return the sum of products in extended range."""
-        found = formulas.einsum(subscripts, *operands)
-        return made(*operands) if found is None else found
+        found = formulas.einsum(subscripts, *numbers)
+        return _homogeneous(*[1] * len(numbers))(plain)(*numbers) if found is None else found
 
     return in_floats_first(plain, wide, operands)
 
