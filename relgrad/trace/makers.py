@@ -30,9 +30,9 @@ from relgrad.ops.casting import cast
 from relgrad.ops.classical import multigammaln, polygamma
 from relgrad.ops.creation import holds_symbolic
 from relgrad.symbolic import tracing
-from relgrad.trace import samples
 from relgrad.trace.classes import Type
 from relgrad.trace.containers import flatten
+from relgrad.trace.cures import SAMPLE
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
 from relgrad.trace.library import Library, implementation
 from relgrad.trace.matrices import MATRICES
@@ -335,6 +335,11 @@ def _where_traced(original: Any, instead: Callable[..., Any]) -> StandIn:
     return StandIn(original, call)
 
 
+def _refused(function: Callable[..., Any]) -> StandIn:
+    """np.nditer → stand-in: tracer → TraceError with its cause and cure."""
+    return _where_traced(function, lambda *args, **kwargs: refuse_function(function))
+
+
 def _scalar(instead: Any, original: Any) -> Callable[..., Any]:
     """Return a function of NumPy's on Python's floats, which raises what one of `math` does."""
     return lambda *args: python_raises(number(instead(*map(_as_float, args))), original, args)
@@ -490,6 +495,8 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
     }
     for name, instead in special.items():
         places[scipy.special, name] = _where_traced(getattr(scipy.special, name), instead)
+    for name in SAMPLE:
+        places[statistics, name] = _refused(getattr(statistics, name))
     for place, (function, traced) in _PUBLIC.items():
         places[place] = StandIn(function, traced)
     return places
@@ -591,10 +598,6 @@ _PUBLIC = {place: (function, _written(function)) for place, function in _public(
 QUERIES.update(dict(_PUBLIC.values()))
 
 
-def _samples() -> dict[tuple[ModuleType, str], StandIn]:
-    return {(statistics, name): samples.stand_in(name) for name in samples.TRACED}
-
-
 def _matrices() -> dict[tuple[ModuleType, str], StandIn]:
     module = sys.modules["scipy.linalg"]
     found = {name: getattr(module, name, None) for name in MATRICES}  # some are of some versions of SciPy
@@ -618,7 +621,7 @@ def _makers() -> dict[tuple[ModuleType, str], StandIn]:
     places[builtins, "type"] = Type
     places[np, "ndenumerate"] = _where_traced(np.ndenumerate, _ndenumerate)
     places[np, "broadcast"] = _where_traced(np.broadcast, _broadcast)
-    places[np, "nditer"] = _where_traced(np.nditer, lambda *args, **kwargs: refuse_function(np.nditer))
+    places[np, "nditer"] = _refused(np.nditer)
     places[np, "r_"], places[np, "c_"] = _Joined(np.r_), _Joined(np.c_)
     return places
 
@@ -729,7 +732,7 @@ def _stand_ins(held: frozenset[str], matrices: bool) -> Patches:
 
 @functools.cache
 def _others(matrices: bool) -> dict[tuple[ModuleType, str], StandIn]:
-    return _functions() | _samples() | (_matrices() if matrices else {})
+    return _functions() | (_matrices() if matrices else {})
 
 
 @functools.cache
