@@ -16,6 +16,7 @@ import re
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -33,6 +34,7 @@ from relgrad.symbolic import tracing
 from relgrad.trace.classes import Type
 from relgrad.trace.containers import flatten
 from relgrad.trace.cures import SAMPLE
+from relgrad.trace.decisions import deciding, is_deciding
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
 from relgrad.trace.library import Library, implementation
 from relgrad.trace.matrices import MATRICES
@@ -528,7 +530,8 @@ def _written(function: Any) -> Callable[..., Any]:
             return function(*args, **kwargs)
         around, tracing.wrapper = tracing.wrapper, Tracer  # symbols come from outside of traces, too
         try:
-            result = _by_numpy(function, args, kwargs)
+            with nullcontext() if is_deciding() else deciding({}):  # where numbers beside them are known
+                result = _by_numpy(function, args, kwargs)
         finally:
             tracing.wrapper = around
         if result is NotImplemented and _has_unknown_extents(args, kwargs):

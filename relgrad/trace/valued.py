@@ -314,25 +314,6 @@ def _rounds(places: np.ndarray) -> list[np.ndarray]:
     return [np.flatnonzero(rank == r) for r in range(rank.max() + 1)]
 
 
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    """np.pad(x, 1, f) → f(vector, (1, 1), axis, options) for each vector = zeros around x, written to.
-
-    NotImplemented for other modes.
-    """
-    if not callable(mode):
-        return NotImplemented
-    x: Any = np.pad(array, pad_width)
-    n, m = np.shape(array), np.shape(x)
-    before = np.pad(np.zeros(n, np.int8), pad_width, constant_values=1)  # where entries are new
-    for axis in range(x.ndim):
-        line = np.moveaxis(before, axis, 0).min(axis=tuple(range(1, x.ndim)))
-        first = int(np.argmin(line)) if 0 in line else 0
-        vectors = np.moveaxis(x, axis, -1)
-        for at in np.ndindex(*vectors.shape[:-1]):
-            mode(vectors[at], (first, m[axis] - n[axis] - first), axis, options)
-    return x
-
-
 def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
     """piecewise(x, [c, d], [f, g]) = f(x[c]) at c, g(x[d]) at d: traces `np.piecewise`, conditions decided."""
     single = not isinstance(condlist, (list, tuple)) and np.ndim(condlist) == np.ndim(x)
@@ -414,7 +395,6 @@ QUERIES.update(
         np.polymul: _polymul,
         **{f: _of_integers(f) for f in (np.unravel_index, np.ravel_multi_index)},
         **{f: _writing(f) for f in (np.put, np.put_along_axis, np.place, np.putmask, np.fill_diagonal)},
-        np.pad: _pad,
         np.piecewise: _piecewise,
         np.where: _where,
         (np.ufunc, "at"): _at,
