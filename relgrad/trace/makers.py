@@ -576,8 +576,9 @@ class _Converter:
 
 @functools.cache
 def _library() -> Library:
-    converter = getattr(sys.modules["numpy._core._multiarray_umath"], "_array_converter", _Converter)
-    return Library(stand_ins(), {id(converter): _Converter})
+    compiled = vars(sys.modules["numpy._core._multiarray_umath"])
+    instead = {"_array_converter": _Converter, "_unique_hash": lambda *args, **options: NotImplemented}
+    return Library(stand_ins(), {id(compiled.get(name, name)): new for name, new in instead.items()})
 
 
 def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
