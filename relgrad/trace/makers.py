@@ -591,7 +591,7 @@ def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
             return _library().copied(code)(*args, **kwargs)
     except (TraceError, AttributeError):  # what a traced array does not have
         return NotImplemented
-    except TypeError:  # an extent that is not known is no number
+    except (TypeError, RuntimeError):  # an extent that is not known is no number, and equals none
         if not _has_unknown_extents(args, kwargs):
             raise
         return NotImplemented
