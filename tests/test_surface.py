@@ -102,12 +102,6 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "clip of truth values": lambda x: np.clip(x > 1, -1, np.float32(1)),
     "clip of small integers": lambda x: np.clip(x.astype(np.int8), -1, np.int16(1)),
     "fmax.reduce": lambda x: np.fmax.reduce(x),
-    "tensorsolve": lambda x: np.linalg.tensorsolve(
-        (np.outer(x, x) + np.eye(5)).reshape(5, 1, 5), x.reshape(5, 1)
-    ),
-    "tensorsolve along axes": lambda x: np.linalg.tensorsolve(
-        np.diag(x)[:4, :4].reshape(2, 4, 2), x[:4], axes=(0,)
-    ),
     "whole basis": lambda x: (lambda u, s, vh: u @ np.diag(s) @ vh[:3])(*np.linalg.svd(x[:3, None] * M.T)),
     "values": lambda x: np.linalg.svd(x[:4, None] * M).S,
     "complete": lambda x: (lambda q, r: [r, q[:, :3]])(*np.linalg.qr(x[:4, None] * M, mode="complete")),

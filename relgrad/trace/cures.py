@@ -191,6 +191,10 @@ FUNCTIONS: dict[Any, tuple[str, str]] = {
     **{function: _FOURIER for name, function in vars(np.fft).items() if "fft" in name and callable(function)},
     np.asmatrix: ("np.matrix means other things by * and **", "leave it out, and write @ for the product"),
     **{getattr(statistics, name): _SAMPLE for name in SAMPLE},
+    np.linalg.tensorsolve: (
+        "it gives its result another shape in place",
+        "write np.linalg.solve(a.reshape(n, n), b.ravel()).reshape(shape)",
+    ),
     np.linalg.eig: _EIGEN,
     np.linalg.eigvals: _EIGEN,
     np.roots: (
