@@ -6,16 +6,9 @@ from relgrad.ops import (
     beta,
     betaln,
     gamma,
-    gamma_ratio,
     gammaln,
 )
 from relgrad.relation import product_logarithmo, relation
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.11.12")
-def ratio_of_gammas(x, y):
-    """A ratio of gamma functions, both of which may overflow."""
-    return gamma(x) / gamma(y), gamma_ratio(x, y, x - y)
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")

@@ -4,7 +4,6 @@ import numpy as np
 
 from relgrad.ops import (
     itakura_saito,
-    kl_divergence,
     log_difference,
     log_quotient,
     ratio_minus_one,
@@ -55,12 +54,6 @@ def weight_times_log(x, y):
 def weight_times_log1p(x, y):
     """A log without weight does not count."""
     return x * np.log1p(y), xlog1py(x, y), same_shape(x, y), finite(x)
-
-
-@relation(source="Cover & Thomas 2006, theorem 2.7.1; scipy.special.kl_div")
-def divergence_of_intensities(x, y):
-    """x·log(x/y) - x + y, the divergence of two Poisson distributions, is quadratic in x - y."""
-    return xlog_ratio(x, y, x - y) - x + y, kl_divergence(x, y, x - y)
 
 
 @relation(source="Itakura & Saito 1968")

@@ -6,7 +6,6 @@ from relgrad.ops import (
     log1prel_n,
     log_difference,
     log_quotient,
-    logrel_n,
 )
 from relgrad.relation import additive, relation
 
@@ -27,9 +26,3 @@ def relative_log1p(x):
 def log_of_quotient(x, y):
     """The log of a quotient, which rounds where the two are nearly equal, and leaves the floats before its log."""
     return np.log(x / y), log_quotient(x, y, x - y), additive(x, y)
-
-
-@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
-def distance_from_one_over_log(x):
-    """(x - 1)/log(x), continued to one at one."""
-    return (x - 1) / np.log(x), 1 / logrel_n(x, 0)

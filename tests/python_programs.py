@@ -37,7 +37,7 @@ np.ptp($V) | $V.item($i) | next((v for v in $V if v > $S), $S) | max($V, key=abs
 min([$S, $S], key=lambda v: (v - $S)**2) | np.median($V) | functools.reduce(lambda a, b: a * $C + b, $V)
 $V.tolist()[$i] | (lambda a, b=$S: a - b)($S) | math.hypot($S, $S) | np.copysign($S, $S) | math.fmod($S, 1.25)
 np.clip($S, -1, 1) | divmod($S, 0.75)[1] | np.prod($V) | $V.std() | 1.5 | -0.5 | np.nanmax($V)
-statistics.mean($V) | statistics.median($V) | statistics.pstdev([$S, $S, $C]) | math.dist([$S, $C], [$C, $S])
+statistics.median($V) | math.dist([$S, $C], [$C, $S])
 math.ldexp($S, 2) | $S if math.isclose($S, $C, abs_tol=1.0) else $C | np.subtract.reduce($V)
 $V[:1 + $I % 2].sum() | np.percentile($V, 50) | np.count_nonzero($V > $S) * $S | $V.dot($V) | $V[-1]
 """

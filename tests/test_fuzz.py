@@ -26,7 +26,7 @@ SECONDS = 20.0
 OPERATORS = """add subtract multiply divide floor_divide negative power absolute equal not_equal less less_equal greater
     greater_equal bitwise_and bitwise_or bitwise_xor left_shift right_shift matrix_transpose"""
 RARE = """
-amax amin around matvec vecmat nextafter spacing empty zeros ones vsplit hsplit svd svdvals qr pinv tensorsolve
+amax amin around matvec vecmat nextafter spacing empty zeros ones vsplit hsplit svd svdvals qr pinv
 k0e kve y1 yv chdtr chdtrc pdtr pdtrc powm1 boxcox boxcox1p inv_boxcox inv_boxcox1p cosm1 poch
 """
 """Other names of what occurs, what has no derivative, and what takes no array."""

@@ -276,7 +276,7 @@ def test_logarithms_that_ops_state_are_theirs(seen: dict[Any, tuple[Term, dict[T
             with np.errstate(all="ignore"):
                 value, signs, size = interpret([node, signs, size], arguments)
             np.testing.assert_allclose(np.sign(signs) * np.exp(size), value, rtol=1e-12)
-    assert met >= 8
+    assert met >= 7
 
 
 def unanswered(node: Term) -> Iterator[str]:

@@ -181,3 +181,14 @@ def test_what_is_refused():
         np.quantile(x, 1.5)
     with pytest.raises(ValueError, match="not a valid method"):
         np.quantile(x, 0.5, method="none")
+
+
+def test_quantiles_without_nan_are_numpys_along_any_axis():
+    x = rng.normal(size=(3, 5))
+    x[0, 1] = x[2, 2] = np.nan
+    for axis in (None, 0, 1):
+        for f in (
+            lambda x, a=axis: np.nanquantile(x, 0.3, axis=a),
+            lambda x, a=axis: np.nanpercentile(x, [20, 90], axis=a),
+        ):
+            np.testing.assert_array_equal(rg.stabilize(f)(x), f(x))

@@ -60,19 +60,19 @@ def differing_slopes(row: Relation, instance: Instance, rng: np.random.Generator
         after = derivatives(broadcast_like(right, left), Library([row]))
         defined, *truths = [e.middle for e in enclose([left, *before], exact, BITS, limit=LIMIT)]
         written, rewritten = interpret(before, values), interpret(after, values)
+        whole = np.isfinite(defined)
+        for i, (known, old, new) in enumerate(zip(truths, written, rewritten, strict=True)):
+            leaf, bends = free[i % len(free)], i >= len(free)
+            told = np.isfinite(known) & _are_near(old, known) & _by_samples(whole, known.shape)
+            wrong = told & ~_are_near(new, known)
+            if bends and wrong.any():
+                wrong = wrong & _by_samples(_is_smooth(before, truths, exact, free, rng), known.shape)
+            for place in map(tuple, np.argwhere(wrong)[:1]):
+                name = next(n for n, t in instance.leaves.items() if t is leaf)
+                why = f"the {'curvatures' if bends else 'slopes'} of the sides differ, to {name}"
+                return Witness(why, instance.at(values, place), str(known[place]), str(new[place]))
     except (RelgradError, ArithmeticError, np.linalg.LinAlgError):  # of a singular matrix, or without slope
-        return None
-    whole = np.isfinite(defined)
-    for i, (known, old, new) in enumerate(zip(truths, written, rewritten, strict=True)):
-        leaf, bends = free[i % len(free)], i >= len(free)
-        told = np.isfinite(known) & _are_near(old, known) & _by_samples(whole, known.shape)
-        wrong = told & ~_are_near(new, known)
-        if bends and wrong.any():
-            wrong = wrong & _by_samples(_is_smooth(before, truths, exact, free, rng), known.shape)
-        for place in map(tuple, np.argwhere(wrong)[:1]):
-            name = next(n for n, t in instance.leaves.items() if t is leaf)
-            why = f"the {'curvatures' if bends else 'slopes'} of the sides differ, to {name}"
-            return Witness(why, instance.at(values, place), str(known[place]), str(new[place]))
+        pass
     return None
 
 
@@ -104,8 +104,7 @@ def _is_smooth(
 def _all(masks: Sequence[Any]) -> Any:
     """[(n, 2), (n, 1)] → (n,): which samples are true in all entries of some masks; shared ones are for all."""
     count = max([len(x) for x in masks if x.ndim], default=0)
-    rows = [x.reshape(count, -1).all(axis=1) if x.ndim and len(x) == count else x.all() for x in masks]
-    return functools.reduce(np.logical_and, rows)
+    return functools.reduce(np.logical_and, [_by_samples(x, (count,)) for x in masks])
 
 
 def _without_distances(instance: Instance) -> tuple[Term, Term, list[Term]]:

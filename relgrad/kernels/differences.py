@@ -17,7 +17,7 @@ import numpy as np
 from relgrad.kernels.dispatch import arithmetic_kernel, by_entries, entrywise, floats, ranged, tell_range
 from relgrad.kernels.eft import two_sum
 from relgrad.kernels.logexp import expit, softplus
-from relgrad.kernels.remainders import log1p_gap, xlogx1p_minus_x
+from relgrad.kernels.remainders import log1p_gap
 from relgrad.kernels.removable import exprel_n
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "exp_difference",
     "expit_difference",
     "itakura_saito",
-    "kl_divergence",
     "log_difference",
     "log_quotient",
     "power1p",
@@ -254,13 +253,6 @@ def xlog_ratio(x: Any, y: Any, d: Any) -> Any:
     Source: scipy.special.rel_entr; changed from the source: two negative numbers have a ratio too.
     """
     return np.where(x == 0, np.where(np.isnan(y), y, 0), x * log_quotient(x, y, d)).astype(x.dtype)[()]
-
-
-@entrywise
-def kl_divergence(x: Any, y: Any, d: Any) -> Any:
-    """x·log(x/y) − x + y, about d²/(2y), where d = x − y; 0·log 0 is 0."""
-    near = np.abs(d) < np.abs(y) / 2
-    return np.where(near, y * xlogx1p_minus_x(np.where(near, d / y, 0)), xlog_ratio(x, y, d) - d)[()]
 
 
 @entrywise

@@ -1,4 +1,4 @@
-"""Ratios of gamma functions that neither overflow nor lose their sign, and beta functions, which are such."""
+"""Beta functions: ratios of gamma functions, which may be close to each other, and large."""
 
 from __future__ import annotations
 
@@ -12,30 +12,7 @@ from relgrad.kernels.dispatch import entrywise
 __all__ = [
     "beta",
     "betaln",
-    "gamma_ratio",
 ]
-
-
-@entrywise
-def gamma_ratio(x: Any, y: Any, d: Any) -> Any:
-    """Γ(x)/Γ(y), d = x − y, though both may overflow.
-
-    >>> gamma_ratio(200.0, 198.0, 2.0).round(6)
-    np.float64(39402.0)
-    """
-    x, y, d = np.broadcast_arrays(x, y, d)
-    above, below = scipy.special.gamma(x), scipy.special.gamma(y)
-    whole = (d == np.round(d)) & (np.abs(d) <= 64)
-    result = np.where(whole, _by_steps(y, d, whole), above / below)
-    large = ~whole & (np.minimum(x, y) > LARGE)
-    if large.any():
-        result = np.where(large, np.exp(_log_ratio(*[np.where(large, z, LARGE) for z in (x, y, d)])), result)
-    usual = np.isfinite(above) & np.isfinite(below) & (above != 0) & (below != 0)
-    far = ~usual & ~whole & ~large
-    if far.any():
-        sign = scipy.special.gammasgn(x) * scipy.special.gammasgn(y)
-        result = np.where(far, sign * np.exp(scipy.special.gammaln(x) - scipy.special.gammaln(y)), result)
-    return result.astype(x.dtype)[()]
 
 
 @entrywise
@@ -86,15 +63,3 @@ def _stirling(x: Any) -> Any:
     """Σ B₂ₖ/(2k·(2k − 1)·x^(2k−1)). Source: NIST DLMF 5.11.1."""
     u = 1 / (x * x)
     return (1 / 12 - u * (1 / 360 - u * (1 / 1260 - u * (1 / 1680 - u / 1188)))) / x
-
-
-def _by_steps(y: Any, step: Any, near: Any) -> Any:
-    """Γ(y + n)/Γ(y) = y·(y + 1)·…·(y + n - 1) for whole n, and the reciprocal of the like for negative ones."""
-    result = np.ones_like(y)
-    if not near.any():
-        return result
-    step = np.where(near, step, 0)
-    start = np.where(step >= 0, y, y + step)
-    for k in range(int(np.max(np.abs(step)))):
-        result = np.where(k < np.abs(step), result * (start + k), result)
-    return np.where(step >= 0, result, 1 / result)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.special
 
 from relgrad.kernels.dispatch import entrywise
 
@@ -42,12 +41,3 @@ def log1p_gap(x: Any) -> Any:
     for k in range(20, -1, -1):
         total = total * square + 1 / (2 * k + 3)
     return r * (x - 2 * square * total)
-
-
-@entrywise
-def xlogx1p_minus_x(x: Any) -> Any:
-    """(1 + x)·log(1 + x) − x, about x²/2; within 4 ulp."""
-    near = np.abs(x) < 0.6
-    small = np.where(near, x, 0)
-    value = small * small - (1 + small) * log1p_gap(small)
-    return np.where(near, value, scipy.special.xlog1py(1 + x, x) - x)[()]

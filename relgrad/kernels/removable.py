@@ -25,7 +25,6 @@ from relgrad.kernels.dispatch import arithmetic_kernel, floats, in_blocks, kerne
 __all__ = [
     "exprel_n",
     "log1prel_n",
-    "logrel_n",
     "sinc_n",
 ]
 
@@ -188,19 +187,3 @@ def log1prel_n(x: Any, order: int = 0) -> Any:
     if order == 0:
         return _piecewise(x, 0, lambda x: x == 0, lambda x, n: np.ones_like(x), _log1prel_outer)
     return _piecewise(x, order, lambda x: (x > -0.5) & (x < 4), _log1prel_inner, _log1prel_outer)
-
-
-def _log_ratio_outer(x: Any, order: int) -> Any:
-    """(log x·(x − 1)⁻¹)⁽ⁿ⁾ by Leibniz' rule."""
-    total = np.log(x) * (-1) ** order * factorial(order) / (x - 1) ** (order + 1)
-    for k in range(1, order + 1):
-        total += (-1) ** (order - 1) * factorial(order) / k / x**k / (x - 1) ** (order - k + 1)
-    return total
-
-
-@kernel
-def logrel_n(x: Any, order: int = 0) -> Any:
-    """The order-th derivative of log(x)/(x − 1), continued to one at one."""
-    return _piecewise(
-        x, order, lambda x: x >= 0.5, lambda x, order: log1prel_n(x - 1, order), _log_ratio_outer
-    )

@@ -13,7 +13,6 @@ from relgrad.ops.deviation import *
 from relgrad.ops.differences import *
 from relgrad.ops.exponential import *
 from relgrad.ops.families import *
-from relgrad.ops.gammas import *
 from relgrad.ops.moments import *
 from relgrad.ops.remainders import *
 from relgrad.ops.roots import *

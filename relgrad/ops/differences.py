@@ -34,7 +34,6 @@ __all__ = [
     "exp_difference",
     "expit_difference",
     "itakura_saito",
-    "kl_divergence",
     "log_difference",
     "log_quotient",
     "power1p",
@@ -213,20 +212,6 @@ xlog_ratio = elementwise(
 )
 
 
-def _relative(x: Any, y: Any, d: Any) -> Any:
-    """(x − y)/y, and −1 at x = y = 0, as for every other y where x is 0."""
-    none = np.logical_and(x == 0, y == 0)
-    return np.where(none, -1.0, d / np.where(none, 1.0, y))
-
-
-kl_divergence = elementwise(
-    kernels.kl_divergence,
-    lambda g, out, x, y, d: g * log_quotient(x, y, d),
-    lambda g, out, x, y, d: -g * _relative(x, y, d),
-    None,
-    ball=lambda x, y, d: y if (y + d).is_zero() else (y + d) * (1 + d / y).log() - d,
-    meaning=lambda x, y, d: x * np.log(x / y) - (x - y),
-)
 ratio_minus_one = elementwise(
     kernels.ratio_minus_one,
     lambda g, out, x, y, d: g / y,
@@ -261,5 +246,5 @@ def _boxcox_slope(x: Any, a: Any, d: Any) -> Any:
     return np.where(vanishes, at_zero, np.square(log) * exprel_n(a * log, 1))
 
 
-for _op in (log_quotient, xlog_ratio, kl_divergence, ratio_minus_one, itakura_saito):
+for _op in (log_quotient, xlog_ratio, ratio_minus_one, itakura_saito):
     _op.distance = 0, 1, 2

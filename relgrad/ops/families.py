@@ -22,7 +22,6 @@ __all__ = [
     "erfcx",
     "exprel_n",
     "log1prel_n",
-    "logrel_n",
     "sinc_n",
 ]
 
@@ -136,20 +135,6 @@ class Log1prelN(Family):
         return (-x).hypgeom_2f1(n + 1, n + 1, n + 2) * ((-1) ** n * math.factorial(n)) / (n + 1)
 
 
-class LogrelN(Family):
-    """dⁿ/dxⁿ (log(x)/(x − 1)) = LogrelN(n)(x)."""
-
-    kernel = staticmethod(kernels.logrel_n)
-    formula = staticmethod(lambda x: np.log(x) / (x - 1.0))
-
-    bounds = _alternating
-
-    def exact(self, n: int, x: Any) -> Any:
-        if x == 0:
-            return type(x)("-inf" if n % 2 else "inf")
-        return (1 - x).hypgeom_2f1(n + 1, n + 1, n + 2) * ((-1) ** n * math.factorial(n)) / (n + 1)
-
-
 class ErfcxN(Family):
     """dⁿ/dxⁿ (e^(x²)·erfc(x)) = ErfcxN(n)(x)."""
 
@@ -244,7 +229,6 @@ def _function(family: type[Family], *also: Any) -> Callable[..., Any]:
 sinc_n = _function(SincN)
 exprel_n = _function(ExprelN, scipy.special.exprel)
 log1prel_n = _function(Log1prelN)
-logrel_n = _function(LogrelN)
 erfcx_n = _function(ErfcxN, scipy.special.erfcx)
 digamma_n = _function(DigammaN, scipy.special.digamma)
 exprel, erfcx, digamma = ExprelN(), ErfcxN(), DigammaN()

@@ -316,6 +316,19 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     return select(x, axis, _inside(indices, n, mode))
 
 
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    """compress([True, False, True], x) = x[[0, 2]]: traces `np.compress`; a mask that is traced is decided."""
+    kept = np.asarray(condition)
+    return take(a, np.compress(kept, np.arange(kept.size)), axis, out)
+
+
+@implements("compress")
+def compress_method(a: Any, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+    """Trace `x.compress(condition)`."""
+    return compress(condition, a, axis, out)
+
+
 def _inside(indices: Any, n: Extent, mode: str) -> Any:
     """([5], 3, "wrap") → [2], ([5], 3, "clip") → [2]:
     positions along an axis of so many entries, by a mode of `np.take`.

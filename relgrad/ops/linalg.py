@@ -6,7 +6,6 @@ differentiation.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from relgrad.implementations import implements
 from relgrad.op import as_term, strong
 from relgrad.ops import determinant, factors, rectangular  # noqa: F401 - the rest of np.linalg, for who imports this alone
 from relgrad.ops.arguments import is_ground
-from relgrad.ops.derived import arrays, derived
 from relgrad.ops.matmul import swap
 from relgrad.ops.square import Square, over_matrices, square_shape
 from relgrad.ops.structure import expand, squeeze
@@ -95,19 +93,3 @@ def solve(a: Any, b: Any) -> Any:
 def inv(a: Any) -> Any:
     """Trace `np.linalg.inv`."""
     return Inv().make_node(as_term(a))
-
-
-@derived(np.linalg.tensorsolve)
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    """Trace `np.linalg.tensorsolve`: x with Σ a[…, j]·x[j] = b, where the first axes of a are those of b."""
-    a, b = arrays(a, b)
-    order = list(range(a.ndim))
-    for k in axes or ():
-        order.remove(k)
-        order.append(k)
-    a = np.transpose(a, order)
-    unknown = a.shape[b.ndim :]
-    size = math.prod(unknown)
-    if a.size != size**2:
-        raise ShapeError(f"np.linalg.tensorsolve: {b.size} equations for {size} unknowns")
-    return np.linalg.solve(a.reshape(size, size), b.reshape(-1)).reshape(unknown)

@@ -167,7 +167,7 @@ def over_axes(op: type[RowsOp]) -> Callable[..., Any]:
     return apply
 
 
-def build(op: type[RowsOp], operands: Sequence[Any], axis: Any, keepdims: bool = True) -> Any:
+def build(op: Callable[[Any], RowsOp], operands: Sequence[Any], axis: Any, keepdims: bool = True) -> Any:
     """(op, [x], 1, False) → squeeze(op((−1,))(x)): an op as SciPy spells it, axes of either sign, kept or not."""
     terms = [as_term(x) for x in operands]
     wrapper = next((x.family for x in operands if isinstance(x, Symbolic)), lambda x: x)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.contract import FRESH, Laws
-from relgrad.errors import ShapeError, TraceError
+from relgrad.errors import TraceError
 from relgrad.implementations import implements
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arguments import call, hull, is_ground, is_symbolic, refuse, require_ground
@@ -175,20 +175,6 @@ def clip(
     for bound, limit in zip(bounds, (minimum,) if low is None else (maximum, minimum), strict=False):
         x = limit(x, bound)
     return x
-
-
-@derived(np.select)
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """select([c, d], [x, y], z) = where(c, x, where(d, y, z)): traces `np.select`."""
-    if len(condlist) != len(choicelist) or not len(condlist):
-        raise ShapeError(f"np.select: {len(condlist)} conditions for {len(choicelist)} choices")
-    conditions = [array(c) for c in condlist]
-    if any(c.dtype.kind != "b" for c in conditions):
-        raise TraceError("np.select needs conditions of truth values", cure="compare, as in mask != 0")
-    *chosen, result = _of_one_dtype((*choicelist, default))
-    for condition, choice in zip(conditions[::-1], chosen[::-1], strict=True):
-        result = np.where(condition, choice, result)
-    return result
 
 
 def _of_one_dtype(choices: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,13 @@ import numpy as np
 from relgrad import kernels
 from relgrad.implementations import implements
 from relgrad.interpret import interpret
-from relgrad.op import Symbolic, as_term, constant, is_constant, is_zero
-from relgrad.ops.arguments import as_balls, is_ground, is_symbolic, log_or_infinite, normalize_axes
+from relgrad.op import constant, is_constant, is_zero
+from relgrad.ops.arguments import as_balls, is_ground, is_symbolic, log_or_infinite
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
-from relgrad.ops.reduction import pattern_axes
 from relgrad.ops.rows import Reduced, RowsOp, build, differentiable, promoted
 from relgrad.ops.selection import where
-from relgrad.term import Term, Unknown, subterms, term
+from relgrad.term import Term, subterms, term
 from relgrad.types import REAL, Interval, Shape, Type, array_type, broadcast_shapes
 
 __all__ = [
@@ -318,12 +318,7 @@ def gibbs(a: Any, x: Any, axis: Any = -1, power: float = 1, weights: Any = None)
     """
     if not any(is_symbolic(y) for y in (a, x, weights, axis, power)):
         return kernels.gibbs(a, x, axis, power, weights)
-    operands = [a, *_operands(x, weights)]
-    terms = [as_term(y) for y in operands]
-    wrapper = next((y.family for y in operands if isinstance(y, Symbolic)), lambda y: y)
-    if isinstance(axis, Unknown) or not all(map(is_ground, terms)):
-        return wrapper(Gibbs(pattern_axes(axis, True), power).make_node(*terms))
-    return wrapper(Gibbs(normalize_axes(axis, max(t.type.ndim for t in terms)), power).make_node(*terms))
+    return build(partial(Gibbs, power=power), [a, *_operands(x, weights)], axis)
 
 
 @implements(kernels.log_softmax)

@@ -207,20 +207,6 @@ def _without_nan(a: Any, fill: float) -> tuple[Any, Any]:
     return call(np.where, missing, single(fill, x), x), call(np.logical_not, missing)
 
 
-def _nan_total(function: Any, neutral: float) -> Any:
-    """nansum(x) = Σ where(isnan(x), 0, x): the function that traces `np.nansum` or `np.nanprod`."""
-
-    def trace(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        refuse("np.nan" + function.__name__, out=out)
-        return call(function, _without_nan(a, neutral)[0], axis, dtype, keepdims=keepdims)
-
-    return trace
-
-
-implements(np.nansum)(_nan_total(np.sum, 0.0))
-implements(np.nanprod)(_nan_total(np.prod, 1.0))
-
-
 def _nan_extreme(function: Any, farthest: float) -> Any:
     """nanmax(x) = max(where(isnan(x), −∞, x)): the function that traces `np.nanmax` or `np.nanmin`;
     NaN of nothing else.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from types import NoneType
 from typing import Any
 
@@ -108,6 +109,15 @@ CALLS = {
     **dict.fromkeys(("masked_array", "masked_where"), MASKED),
     "fromarrays": "keep the columns in a dict of arrays",
     "normal": "draw z = rng.standard_normal(shape) and write mean + scale * z",
+    **{name: f"write np.linalg.{name}(a)" for name in ("eigh", "eigvalsh", "svd", "qr")},
+    **dict.fromkeys(
+        ("lu", "lu_factor", "lu_solve", "solve_banded", "solveh_banded", "solve_toeplitz"),
+        "write np.linalg.solve(a, b), of the whole matrix",
+    ),
+    **dict.fromkeys(
+        ("solve_sylvester", "solve_continuous_lyapunov"),
+        "write np.linalg.solve(np.kron(a, np.eye(n)) + np.kron(np.eye(m), b.T), q.ravel()) for a @ x + x @ b = q",
+    ),
     "logsumexp": "write np.log(np.sum(np.exp(x), axis)), which is made stable, or call relgrad.logsumexp",
     "softmax": "write np.exp(x) / np.sum(np.exp(x), axis, keepdims=True), which is made stable, or call"
     " relgrad.softmax",
@@ -158,11 +168,21 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
 }
 """Array attributes that have no meaning on a traced array: cause and cure."""
 
+SAMPLE = (
+    *("mean", "fmean", "geometric_mean", "harmonic_mean", "variance", "pvariance", "stdev", "pstdev"),
+    *("covariance", "correlation"),
+)
+"""Functions of Python's `statistics` that are not traced."""
+
 _COMPLEX = "its result is complex, and relgrad computes with real numbers"
 _FOURIER = (
     _COMPLEX,
     "multiply by the matrices of cosines and sines, t = 2 * math.pi * np.outer(np.arange(n), np.arange(n)) / n: the"
     " real part is np.cos(t) @ x, the imaginary one -np.sin(t) @ x, and the power the sum of their squares",
+)
+_SAMPLE = (
+    "it adds exact fractions of the numbers themselves",
+    "write np.mean(x), np.var(x, ddof=1), np.std(x, ddof=1)",
 )
 _EIGEN = (_COMPLEX, "for symmetric matrices, write np.linalg.eigh(a), which is traced")
 
@@ -170,6 +190,11 @@ FUNCTIONS: dict[Any, tuple[str, str]] = {
     np.copyto: ("np.copyto writes into its first argument", "copy into a traced array, such as np.zeros_like(x)"),
     **{function: _FOURIER for name, function in vars(np.fft).items() if "fft" in name and callable(function)},
     np.asmatrix: ("np.matrix means other things by * and **", "leave it out, and write @ for the product"),
+    **{getattr(statistics, name): _SAMPLE for name in SAMPLE},
+    np.linalg.tensorsolve: (
+        "it gives its result another shape in place",
+        "write np.linalg.solve(a.reshape(n, n), b.ravel()).reshape(shape)",
+    ),
     np.linalg.eig: _EIGEN,
     np.linalg.eigvals: _EIGEN,
     np.roots: (

@@ -16,6 +16,7 @@ import re
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -30,9 +31,10 @@ from relgrad.ops.casting import cast
 from relgrad.ops.classical import multigammaln, polygamma
 from relgrad.ops.creation import holds_symbolic
 from relgrad.symbolic import tracing
-from relgrad.trace import samples
 from relgrad.trace.classes import Type
 from relgrad.trace.containers import flatten
+from relgrad.trace.cures import SAMPLE
+from relgrad.trace.decisions import deciding, is_deciding
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
 from relgrad.trace.library import Library, implementation
 from relgrad.trace.matrices import MATRICES
@@ -335,6 +337,11 @@ def _where_traced(original: Any, instead: Callable[..., Any]) -> StandIn:
     return StandIn(original, call)
 
 
+def _refused(function: Callable[..., Any]) -> StandIn:
+    """np.nditer → stand-in: tracer → TraceError with its cause and cure."""
+    return _where_traced(function, lambda *args, **kwargs: refuse_function(function))
+
+
 def _scalar(instead: Any, original: Any) -> Callable[..., Any]:
     """Return a function of NumPy's on Python's floats, which raises what one of `math` does."""
     return lambda *args: python_raises(number(instead(*map(_as_float, args))), original, args)
@@ -490,6 +497,8 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
     }
     for name, instead in special.items():
         places[scipy.special, name] = _where_traced(getattr(scipy.special, name), instead)
+    for name in SAMPLE:
+        places[statistics, name] = _refused(getattr(statistics, name))
     for place, (function, traced) in _PUBLIC.items():
         places[place] = StandIn(function, traced)
     return places
@@ -521,7 +530,8 @@ def _written(function: Any) -> Callable[..., Any]:
             return function(*args, **kwargs)
         around, tracing.wrapper = tracing.wrapper, Tracer  # symbols come from outside of traces, too
         try:
-            result = _by_numpy(function, args, kwargs)
+            with nullcontext() if is_deciding() else deciding({}):  # where numbers beside them are known
+                result = _by_numpy(function, args, kwargs)
         finally:
             tracing.wrapper = around
         if result is NotImplemented and _has_unknown_extents(args, kwargs):
@@ -566,8 +576,9 @@ class _Converter:
 
 @functools.cache
 def _library() -> Library:
-    converter = getattr(sys.modules["numpy._core._multiarray_umath"], "_array_converter", _Converter)
-    return Library(stand_ins(), {id(converter): _Converter})
+    compiled = vars(sys.modules["numpy._core._multiarray_umath"])
+    instead = {"_array_converter": _Converter, "_unique_hash": lambda *args, **options: NotImplemented}
+    return Library(stand_ins(), {id(compiled.get(name, name)): new for name, new in instead.items()})
 
 
 def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
@@ -580,7 +591,7 @@ def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
             return _library().copied(code)(*args, **kwargs)
     except (TraceError, AttributeError):  # what a traced array does not have
         return NotImplemented
-    except TypeError:  # an extent that is not known is no number
+    except (TypeError, RuntimeError):  # an extent that is not known is no number, and equals none
         if not _has_unknown_extents(args, kwargs):
             raise
         return NotImplemented
@@ -589,10 +600,6 @@ def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
 QUERIES["otherwise"] = _by_numpy
 _PUBLIC = {place: (function, _written(function)) for place, function in _public().items()}
 QUERIES.update(dict(_PUBLIC.values()))
-
-
-def _samples() -> dict[tuple[ModuleType, str], StandIn]:
-    return {(statistics, name): samples.stand_in(name) for name in samples.TRACED}
 
 
 def _matrices() -> dict[tuple[ModuleType, str], StandIn]:
@@ -618,7 +625,7 @@ def _makers() -> dict[tuple[ModuleType, str], StandIn]:
     places[builtins, "type"] = Type
     places[np, "ndenumerate"] = _where_traced(np.ndenumerate, _ndenumerate)
     places[np, "broadcast"] = _where_traced(np.broadcast, _broadcast)
-    places[np, "nditer"] = _where_traced(np.nditer, lambda *args, **kwargs: refuse_function(np.nditer))
+    places[np, "nditer"] = _refused(np.nditer)
     places[np, "r_"], places[np, "c_"] = _Joined(np.r_), _Joined(np.c_)
     return places
 
@@ -729,7 +736,7 @@ def _stand_ins(held: frozenset[str], matrices: bool) -> Patches:
 
 @functools.cache
 def _others(matrices: bool) -> dict[tuple[ModuleType, str], StandIn]:
-    return _functions() | _samples() | (_matrices() if matrices else {})
+    return _functions() | (_matrices() if matrices else {})
 
 
 @functools.cache

@@ -27,7 +27,7 @@ from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.lens import fitted, positions, scattered
 from relgrad.trace.numbers import SURE, number
-from relgrad.trace.refusal import StoreError, refuse_condition, refuse_function, refuse_write
+from relgrad.trace.refusal import StoreError, refuse_condition, refuse_write
 from relgrad.trace.tracer import Tracer, gathered, wrap
 
 
@@ -53,41 +53,6 @@ def _decided(x: Any) -> np.ndarray:
 def _of_truth(function: Callable[..., Any]) -> Callable[..., Any]:
     """np.nonzero → (x ↦ np.nonzero(x ≠ 0), decided): a function of where entries are not zero."""
     return lambda a: function(_truth(a))
-
-
-def _unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: Any = None,
-    *,
-    equal_nan: bool = True,
-    sorted: bool = True,
-) -> Any:
-    """unique([b, a, b]) = [a, b]: traces `np.unique` where the order of the entries is decided."""
-    if axis is not None or not is_symbolic(ar):
-        refuse_function(np.unique)
-    x: Any = np.ravel(ar)  # type: ignore[call-overload]
-    if x.dtype.kind in "iub":
-        return np.unique(_decided(x), return_index, return_inverse, return_counts)
-    order = _decided(np.argsort(x, kind="stable"))
-    ordered = x[order]
-    differ = ordered[1:] != ordered[:-1]
-    if equal_nan:
-        differ = np.logical_and(differ, np.logical_not(np.isnan(ordered[:-1])))  # NaN stands at the end
-    new = np.concatenate([[True], _decided(differ)])[: x.size]
-    starts = np.flatnonzero(new)
-    inverse = np.empty(x.size, np.intp)
-    inverse[order] = np.cumsum(new) - 1
-    counts = np.diff([*starts, x.size])
-    extra = [
-        (return_index, order[starts]),
-        (return_inverse, inverse.reshape(ar.shape)),
-        (return_counts, counts),
-    ]  # type: ignore[attr-defined]
-    found = tuple([part for wanted, part in extra if wanted])
-    return (ordered[starts], *found) if found else ordered[starts]
 
 
 def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
@@ -204,20 +169,6 @@ def _cond(x: Any, p: Any = None) -> Any:
     return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
 
 
-def _of_numbers(function: Any) -> Callable[..., Any]:
-    """nanquantile(x, q) = quantile(x[~isnan(x)], q):
-    a quantile without NaN, whose places are decided, of a whole array.
-    """
-
-    def call(a: Any, q: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if axis not in (None, -1, 0) or (axis is not None and np.ndim(a) != 1):
-            refuse_function(function)
-        x: Any = np.ravel(a)
-        return function(x[~_decided(np.isnan(x))], q, None, *args, **kwargs)
-
-    return call
-
-
 def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
     """ufunc.accumulate([a, b, c]) = [a, f(a, b), f(f(a, b), c)]:
     traced step by step, where nothing says how at once.
@@ -314,25 +265,6 @@ def _rounds(places: np.ndarray) -> list[np.ndarray]:
     return [np.flatnonzero(rank == r) for r in range(rank.max() + 1)]
 
 
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    """np.pad(x, 1, f) → f(vector, (1, 1), axis, options) for each vector = zeros around x, written to.
-
-    NotImplemented for other modes.
-    """
-    if not callable(mode):
-        return NotImplemented
-    x: Any = np.pad(array, pad_width)
-    n, m = np.shape(array), np.shape(x)
-    before = np.pad(np.zeros(n, np.int8), pad_width, constant_values=1)  # where entries are new
-    for axis in range(x.ndim):
-        line = np.moveaxis(before, axis, 0).min(axis=tuple(range(1, x.ndim)))
-        first = int(np.argmin(line)) if 0 in line else 0
-        vectors = np.moveaxis(x, axis, -1)
-        for at in np.ndindex(*vectors.shape[:-1]):
-            mode(vectors[at], (first, m[axis] - n[axis] - first), axis, options)
-    return x
-
-
 def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
     """piecewise(x, [c, d], [f, g]) = f(x[c]) at c, g(x[d]) at d: traces `np.piecewise`, conditions decided."""
     single = not isinstance(condlist, (list, tuple)) and np.ndim(condlist) == np.ndim(x)
@@ -404,17 +336,13 @@ def _where(condition: Any, *branches: Any) -> Any:
 
 QUERIES.update(
     {
-        **{f: _of_truth(f) for f in (np.nonzero, np.flatnonzero, np.argwhere)},
-        np.unique: _unique,
+        np.nonzero: _of_truth(np.nonzero),
         np.bincount: _bincount,
         np.linalg.lstsq: _lstsq,
         np.linalg.cond: _cond,
-        np.nanquantile: _of_numbers(np.quantile),
-        np.nanpercentile: _of_numbers(np.percentile),
         np.polymul: _polymul,
         **{f: _of_integers(f) for f in (np.unravel_index, np.ravel_multi_index)},
         **{f: _writing(f) for f in (np.put, np.put_along_axis, np.place, np.putmask, np.fill_diagonal)},
-        np.pad: _pad,
         np.piecewise: _piecewise,
         np.where: _where,
         (np.ufunc, "at"): _at,
