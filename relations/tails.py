@@ -13,6 +13,12 @@ from relgrad.relation import relation
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.3; the ratio of Mills")
+def density_over_complementary_error_function(x):
+    """A normal density over its tail."""
+    return np.exp(-x * x) / erfc(x), 1 / erfcx(x)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.3; the ratio of Mills")
 def exponential_over_complementary_error_function(x, y):
     """An exponential over a tail of the normal distribution, both of which may underflow."""
     far = x > 0
@@ -25,12 +31,7 @@ def exponential_over_complementary_error_function(x, y):
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.3; the ratio of Mills")
 def normal_density_over_distribution_function(x):
     """A normal density over its distribution function, both of which may underflow."""
-    far = x < 0
-    ratio = 2 * mills(np.where(far, x, 0)) / mills(0.0)
-    return (
-        np.exp(-x * x / 2) / ndtr(x),
-        np.where(far, ratio, np.exp(-x * x / 2) / np.where(far, 1, ndtr(x))),
-    )
+    return np.exp(-x * x / 2) / ndtr(x), 2 * mills(x) / mills(0.0)
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 7.4.2")

@@ -727,3 +727,17 @@ def test_the_difference_of_two_data_is_one_already():
         stable = rg.stabilize(f)
         stable(*args)
         assert not stable.programs[0].derivation.steps
+
+
+@pytest.mark.parametrize("a", [-0.5, -1.5, -2.0, -3.0, -1.0])
+@pytest.mark.parametrize(("x", "h"), [(1.1e107, 1.0), (2.7e-45, 3.9e-284), (3.0, 1e-12)])
+def test_negative_powers_differ_as_powers(a, x, h):
+    """(x + h)ᵃ − xᵃ is one difference: over x⁻ᵃ·(x + h)⁻ᵃ it left the range of floats on the way."""
+    f = lambda x, h: (x + h) ** a - x**a
+    for order, g in enumerate((f, rg.grad(f), rg.grad(rg.grad(f)))):
+        with mp.workdps(700):
+            e = mp.mpf(a) - order
+            exact = (mp.mpf(x) + mp.mpf(h)) ** e - mp.mpf(x) ** e
+            exact *= mp.ff(a, order)
+        if abs(exact) > 1e-300:
+            assert ulps(rg.stabilize(g, precise=False)(x, h), exact) < 16

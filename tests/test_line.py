@@ -1316,3 +1316,14 @@ def test_places_that_are_computed_are_integers_along_a_line() -> None:
     slope, h = rg.grad(f, 1), 1e-6
     want = (slope(x + h * x, y + h * y) - slope(x - h * x, y - h * y)) / (2 * h)
     np.testing.assert_allclose(rg.pushforward(slope)((x, y), (x, y))[1], want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("x", [3.0, 20.0, 1e3, 1e8])
+def test_what_has_a_series_at_infinity_as_rewritten_only(x):
+    """e^(−x²)/erfc(x) − √π·x, of which neither part has a series at ∞: 1/erfcx(x) has."""
+    f = rg.stabilize(lambda x: np.exp(-(x**2)) / sp.erfc(x) - np.sqrt(np.pi) * x, precise=False)
+    with mpmath.workdps(50):
+        u = mpmath.mpf(x)
+        near = mpmath.exp(-u * u) / mpmath.erfc(u) - mpmath.sqrt(mpmath.pi) * u if x < 1e5 else 0
+        far = mpmath.sqrt(mpmath.pi) / 2 / u
+        np.testing.assert_allclose(f(x), float(near or far), rtol=4e-15)

@@ -572,6 +572,54 @@ def test_multiples_and_powers_of_one_product_are_functions_of_it(function, expec
     np.testing.assert_allclose(f(1e-9, 2.0), expected, rtol=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("f", "at_zero", "slope", "bend"),
+    [
+        (lambda u: np.log(1 - np.exp(-u)) - np.log(u), 0, -1 / 2, 1 / 12),
+        (lambda u: np.log(u - np.sin(u)) - 3 * np.log(u), -np.log(6), 0, -1 / 10),
+        (lambda u: np.log(np.cosh(u) - 1) - 2 * np.log(u), -np.log(2), 0, 1 / 6),
+        (lambda u: 3 * np.log(u) - np.log(np.exp(u) - 1) - 2 * np.log(np.sin(u)) + u, 0, 1 / 2, 7 / 12),
+    ],
+)
+@pytest.mark.parametrize("u", [1e-300, 1e-12])
+def test_logarithms_that_grow_where_their_sum_does_not_have_one_series(f, at_zero, slope, bend, u):
+    """log f(u) − k·log u = log(f(u)/uᵏ), at any order; far away each stays, as cosh(u) is out of range."""
+    value, first = rg.stabilize(f, precise=False), rg.grad(f, precise=False)
+    np.testing.assert_allclose(value(u), at_zero + slope * u + bend * u**2 / 2, rtol=1e-15)
+    np.testing.assert_allclose(first(u), slope + bend * u, rtol=1e-14)
+    np.testing.assert_allclose(rg.grad(rg.grad(f), precise=False)(u), bend, rtol=1e-13)
+    np.testing.assert_allclose(first(30.0), rg.grad(f, strategy="naive")(30.0), rtol=1e-13)
+
+
+def test_a_multiple_of_a_logarithm_meets_the_power():
+    """k·log x = log xᵏ beside xᵏ: log(1 − exp(−xᵏ)) − k·log x is a function of xᵏ."""
+    f = lambda x, k: np.sum(np.log(1 - np.exp(-(x**k))) - k * np.log(x))
+    x, k = np.array([1e-5, 1e-9, 0.5]), 3.0
+    u = x**k
+    want = np.log(-np.expm1(-u) / u)
+    want[:2] = -u[:2] / 2
+    np.testing.assert_allclose(rg.stabilize(f, precise=False)(x, k), want.sum(), rtol=1e-14)
+    np.testing.assert_allclose(rg.stabilize(f, precise=False)(x[:1], k), want[0], rtol=1e-14)
+    np.testing.assert_allclose(rg.grad(f, precise=False)(x, k)[:2], -1.5 * x[:2] ** 2, rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("legs", [2, 3])
+def test_squares_of_legs_are_that_of_the_hypotenuse(legs, shape):
+    """x² + y² = h² beside h = hypot(x, y): (1 − cos h)/h² is a function of h, and so are its slopes."""
+
+    def f(*xs: Any) -> Any:
+        t = np.sqrt(sum(x**2 for x in xs))
+        return np.sum((1 - np.cos(t)) / t**2)
+
+    xs = [np.full(shape, x) for x in (1e-8, 2e-8, -1e-8)[:legs]]
+    slopes = rg.grad(f, argnums=tuple(range(legs)), precise=False)(*xs)
+    for slope, x in zip(slopes, xs, strict=True):
+        np.testing.assert_allclose(slope, -x / 12, rtol=1e-14)
+    twice = rg.grad(lambda *xs: np.sum(rg.grad(f)(*xs)), precise=False)(*xs)
+    np.testing.assert_allclose(twice, np.full(shape, -1 / 12), rtol=1e-12)
+
+
 def test_what_stands_behind_a_variable_of_differentiation_has_one_series():
     """∂u/∂u·d = d for u = log(max(exp(x), 1/2)), which becomes a series: the same u in the value and the variable."""
     u = lambda x: np.log(np.clip(np.exp(x), 0.5, None))

@@ -283,6 +283,9 @@ class _Search:
             if start is None and (branch := _branch_beside(body, arguments, there)) is not None:
                 body, guard = branch
                 there, start = _start(body, where(guard, self.new[i], body), arguments, there)
+            if start is None and guard is None and line.is_endless:
+                body = self.roots[i]  # as e^(−x²)/erfc(x) has no series at ∞, and 1/erfcx(x) has
+                there, start = _start(body, self.new[i], arguments, there)
             if start is None:
                 continue
             again = self.roots[i] if _is_another(self.roots[i], body, arguments, there, start) else None

@@ -71,12 +71,18 @@ def values(body: Term, x: Term, at: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def fitted(
-    body: Term, x: Term, point: float, loss: int, series: type[Around | BothSides] = Around
+    body: Term,
+    x: Term,
+    point: float,
+    loss: int,
+    series: type[Around | BothSides] = Around,
+    formula: Term | None = None,
 ) -> Terms | None:
     """sin(x)/x at 0 → 1 − t²/6 + …, |t| < r: the terms of a body's series, and the radius within which they serve.
 
     None where none will do. The formula's error may grow towards the point as t^(−loss), and no faster: else the two
-    are not one function.
+    are not one function. The formula is the body, or another of the same function: log x has no series at 0 that its
+    quotient log(sin x/x) has.
     """
     best: tuple[float, Terms] | None = None
     for length in LENGTHS:
@@ -86,7 +92,7 @@ def fitted(
         except NoSeries:
             break
         enough = y.settled and (y.whole or len(y.residues) > length // 2)
-        found = _fit(y, around, body, x, loss) if enough else None
+        found = _fit(y, around, formula or body, x, loss) if enough else None
         if found is not None and (best is None or found[0] < best[0]):
             best = found
         if y.whole or (best is not None and best[0] <= ENOUGH):

@@ -32,7 +32,7 @@ from relgrad.logic.rewrite import chain_of, pushed
 from relgrad.logic.theory import SUM
 from relgrad.logic.view import is_wide, product_of, sum_of
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import multiply, subtract
+from relgrad.ops.arithmetic import multiply, power, subtract
 from relgrad.ops.differences import log_quotient
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.increments import Difference, Telescope, difference_of
@@ -407,7 +407,10 @@ class Search:
     def _of_powers(self, a: Term, b: Term, e: Number, dtype: Any) -> Distance | None:
         if e == 1:
             return self._of_applications(a, b)
-        x, y = (build_product(ProductView(1, {base: e}), dtype) for base in (a, b))
+        if e < 0:
+            x, y = (power.make_node(base, constant(float(e), dtype)) for base in (a, b))
+        else:
+            x, y = (build_product(ProductView(1, {base: e}), dtype) for base in (a, b))
         return self._of_applications(x, y)
 
     def _of_applications(self, x: Term, y: Term) -> Distance | None:
@@ -471,10 +474,11 @@ def _paired(
 ) -> tuple[dict[Any, Number], list[tuple[Any, Any, Number]]]:
     """f(x)·y·u, f(z)·w·u → {u: 1}, [(f(x), f(z), 1), (y, w, 1)]: what both share, the rest in pairs of one op; or none.
 
-    Divisors of either are shared: 1/x − 1/y = (y − x)/(x·y).
+    Divisors of either are shared: 1/x − 1/y = (y − x)/(x·y), other than powers: x^(−3/2) − y^(−3/2).
     """
     bases = {**ours.factors, **theirs.factors}
-    common = {b: e for b in bases if (e := min(ours.factors.get(b, 0), theirs.factors.get(b, 0)))}
+    of_either = {b: (ours.factors.get(b, 0), theirs.factors.get(b, 0)) for b in bases}
+    common = {b: min(es) for b, es in of_either.items() if min(es) == -1 or (min(es) and all(es))}
     left, right = (
         [(b, e) for b in bases if (e := view.factors.get(b, 0) - common.get(b, 0))] for view in (ours, theirs)
     )
@@ -482,7 +486,8 @@ def _paired(
         return common, []
     pairs = []
     for a, e in left:
-        partner = next((f for f in right if f[1] == e and _are_alike(f[0], a)), None)
+        same = [f for f in right if f[1] == e]
+        partner = next((f for f in same if _are_alike(f[0], a)), same[0] if same and e != 1 else None)
         if partner is None:
             return common, []
         right.remove(partner)

@@ -34,10 +34,10 @@ from relgrad.calculus.ring import (
 from relgrad.term import Term, subterms
 
 PRIME = (1 << 61) - 1
-CONTEXT = Context(prec=50, Emax=10**9, Emin=-(10**9), traps=[])
-"""In which decimals are computed."""
+CONTEXT = Context(prec=80, Emax=10**9, Emin=-(10**9), traps=[])
+"""In which decimals are computed: of log((eᵗ − 1)/t), c₆₄ has 30 digits less than c₁, and 1/64! counts beside it."""
 _ZERO = Decimal(0)
-_NOISE = Decimal("1e-40")
+_NOISE = Decimal("1e-64")
 """Relative to its summands, a sum of this size is no more than the rounding of decimals."""
 _ROUNDED = 2.0**-50
 """The relative error of the value of an op, and of a constant in a rule, which may stand for π."""

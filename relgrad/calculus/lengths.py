@@ -431,7 +431,7 @@ class Over(_OfLength):
 
     def _squared(self, view: SumView) -> tuple[Number, set[Term]]:
         """2·x² + z + 2·y² → 2, {x², y²}: the squares of hypot(x, y)'s legs, and their multiple; 0 without them all."""
-        legs = list(_legs(self.length)) if self.length.op is hypot else []
+        legs = list(legs_of(self.length)) if self.length.op is hypot else []
         squares, multiples = set[Term](), set[Number]()
         for leg in legs:
             c, factors = product_of(square.make_node(leg))[:2]
@@ -518,11 +518,11 @@ class Over(_OfLength):
                 stack += node.rands
 
 
-def _legs(t: Term) -> Iterator[Term]:
+def legs_of(t: Term) -> Iterator[Term]:
     """hypot(hypot(x, y), z) ⟶ x, y, z: the numbers of whose squares a hypotenuse is the root."""
     for x in t.rands:
         if x.op is hypot:
-            yield from _legs(x)
+            yield from legs_of(x)
         else:
             yield x
 

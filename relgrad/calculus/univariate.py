@@ -11,34 +11,41 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from relgrad.bounds import range_of
+from relgrad.calculus.fit import fitted
 from relgrad.calculus.kinks import smoothed
+from relgrad.calculus.lengths import legs_of
 from relgrad.calculus.path import definition_of
-from relgrad.calculus.series import Series, applied, argument, body_of, expanded
+from relgrad.calculus.series import Series, applied, argument, body_of, expanded, places, values_at
 from relgrad.conventions import DEFAULT, Conventions
-from relgrad.logic.build import build_product
-from relgrad.logic.group import ProductView
-from relgrad.logic.view import product_of
+from relgrad.logic.build import build_product, build_sum
+from relgrad.logic.group import ProductView, SumView, added, multiplied, sum_key
+from relgrad.logic.parts import dtype_of
+from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
     add,
     divide,
+    hypot,
     multiply,
     negative,
     power,
     reciprocal,
+    sqrt,
     square,
     subtract,
 )
+from relgrad.ops.exponential import log
 from relgrad.ops.increments import Difference
-from relgrad.term import Term, substitute, subterms
+from relgrad.ops.stable import xlogy
+from relgrad.term import Term, is_term, substitute, subterms
 from relgrad.trace.tracer import Tracer
-from relgrad.types import ArrayType
+from relgrad.types import NONNEGATIVE, ArrayType
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST = 120
@@ -110,13 +117,15 @@ def in_series(
             if body is None:
                 return None
             better, series, read, of = body, (), x, new.get(u, u)
-            if singular:
+            if singular and (made := _of_one_log(body, x)) is not None:
+                better, series = made.make_node(x), (made,)
+            if singular and not series:
                 better, series = expanded(body, x)
             if kinks and not series:
                 alike = 2.0**12 * float(np.finfo(t.type.dtype).eps)
                 better, series = smoothed(body, x, kinks, derived, conventions, alike)
-            if singular and not series and (made := _inverted(body, x)) is not None:
-                read, again = made
+            if singular and not series and (turned := _inverted(body, x)) is not None:
+                read, again = turned
                 better, series = expanded(again, read)
                 of = reciprocal.make_node(of)
             if not series:
@@ -174,6 +183,37 @@ def _inverted(body: Term, x: Term) -> tuple[Term, Term] | None:
     return None if found is None else (y, found)
 
 
+@lru_cache(maxsize=2048)
+def _of_one_log(body: Term, x: Term) -> Series | None:
+    """log(sin x) − 2·log x ⟶ its series, that of log(sin x/x²): of logarithms that grow where their sum does not."""
+    view = sum_of(body)
+    of = {t: u for t in view.terms if is_term(t) and (u := _logarithm(t)) is not None}
+    found = values_at(list(of.values()), x, 0.0) or []
+    logs = {t: u for (t, u), at in zip(of.items(), found, strict=False) if not (np.isfinite(at) and at)}
+    if len(logs) < 2 or any(int(view.terms[t]) != view.terms[t] for t in logs):
+        return None
+    whole = multiplied(*[(product_of(u), view.terms[t]) for t, u in logs.items()])
+    one = log.make_node(build_product(whole, body.type.dtype))
+    rest = {t: k for t, k in view.terms.items() if t not in logs}
+    one = build_sum(SumView(view.constant, {**rest, one: 1}), body.type.dtype)
+    right = argument(NONNEGATIVE)
+    one, formula = substitute([one, body], {x: right})
+    lost = places(one, right, 0.0)
+    terms = fitted(one, right, 0.0, max(loss for _, loss in lost), formula=formula) if lost else None
+    return None if terms is None else Series(body, x, 0.0, terms)
+
+
+def _logarithm(t: Term) -> Term | None:
+    """log x → x;    log1mexp(x) → 1 − exp(x): of what an op is the logarithm, or None."""
+    if t.op is log:
+        return t.rands[0]
+    definition = definition_of(t.op, len(t.rands)) if t.op.elementwise else None
+    if definition is None:
+        return None
+    t = as_term(t.op.definition(*map(Tracer, t.rands)))
+    return t.rands[0] if t.op is log else None
+
+
 def _divides_by(t: Term, x: Term) -> bool:
     """Whether a term divides by x: 1/x, 2/x, x**-2: yes; x/2, 1/x²: no."""
     if t.op in (reciprocal, divide):
@@ -209,17 +249,18 @@ def _of_reciprocal(t: Term, x: Term, y: Term) -> Term | None:
 def _rejoined(roots: Sequence[Term], nodes: Sequence[Term]) -> Sequence[Term]:
     """exp(−x·y) − x·y, (x·y)/(x²·y²)   ⟶   exp(−(x·y)) − (x·y), (x·y)/(x·y)²
 
-    Multiples and powers of one product become those of the product itself, where that stands beside them.
+    Multiples and powers of one product become those of the product itself, where that stands beside them, squares of
+    legs that of the hypotenuse, and a multiple of a logarithm that of the power.
     """
     views = {t: product_of(t) for t in nodes if t.op in (multiply, divide) and t.type.differentiable}
     degrees = {t: _degree(view) for t, view in views.items() if len(view.factors) > 1}
+    new = _of_lengths(nodes) | _of_powers(nodes, views)
     wholes: dict[Any, Term] = {}
     for t, (degree, key) in degrees.items():
         if degree == 1 and abs(views[t].coefficient) == 1:
             kept = wholes.setdefault(key, t)
             if views[kept].coefficient != 1 == views[t].coefficient:
                 wholes[key] = t
-    new: dict[Term, Term] = {}
     for t, (degree, key) in degrees.items():
         whole = wholes.get(key)
         if whole is None or whole is t or whole.type != t.type:
@@ -229,6 +270,41 @@ def _rejoined(roots: Sequence[Term], nodes: Sequence[Term]) -> Sequence[Term]:
         if again.type == t.type and again is not t:
             new[t] = again
     return substitute(roots, new) if new else roots
+
+
+def _of_lengths(nodes: Sequence[Term]) -> dict[Term, Term]:
+    """[hypot(x, y), x² + y², √(x² + y²)] → {x² + y²: hypot(x, y)², √(x² + y²): hypot(x, y)}"""
+    lengths = {_squares(t): t for t in nodes if t.op is hypot}
+    of = {t: h for t in nodes if t.op.as_sum and (h := lengths.get(sum_key(sum_of(t)))) and h.type == t.type}
+    roots = {t: of[t.rands[0]] for t in nodes if t.op is sqrt and t.rands[0] in of}
+    return {t: square.make_node(h) for t, h in of.items()} | roots
+
+
+def _squares(length: Term) -> Any:
+    """hypot(hypot(x, y), z) → the key of x² + y² + z²"""
+    parts = [sum_of(square.make_node(leg)) for leg in legs_of(length)]
+    return sum_key(added(*[(part, 1) for part in parts]))
+
+
+def _of_powers(nodes: Sequence[Term], views: dict[Term, ProductView]) -> dict[Term, Term]:
+    """[xᵏ, 2·k·log x] → {2·k·log x: 2·log xᵏ}"""
+    powers = [t for t in nodes if t.op is power and not is_constant(t.rands[1])]
+    if powers:
+        views = views | {t: product_of(multiply(t.rands[0], log(t.rands[1]))) for t in nodes if t.op is xlogy}
+    new: dict[Term, Term] = {}
+    of_logs = [
+        (t, view) for t, view in views.items() if any(is_term(b) and b.op is log for b in view.factors)
+    ]
+    for (t, view), whole in product(of_logs, powers):
+        x, k = whole.rands
+        rest = multiplied((view, 1), *[(ProductView(1, {part: 1}), -1) for part in (log.make_node(x), k)])
+        if len(rest.factors) == len(view.factors) - 2:
+            again = build_product(
+                multiplied((rest, 1), (ProductView(1, {log.make_node(whole): 1}), 1)), dtype_of(t)
+            )
+            if again.type == t.type:
+                new[t] = again
+    return new
 
 
 def _degree(view: ProductView) -> tuple[int, Any]:

@@ -212,7 +212,8 @@ def added(*parts: tuple[SumView, Number]) -> SumView:
     return SumView(whole(constant), terms, cancelled or met)
 
 
-_ROUNDINGS = 1 << 53
+_ROUNDINGS = 1 << 51
+"""Of a square of a rounded number, and of another: 1/√2² is ½ to 2⁻⁵²."""
 
 
 def _is_float(k: Number) -> bool:
@@ -231,7 +232,7 @@ def _merged(
 
     Of factors, any that meet its inverse are gone. Of summands, no more may be left than there was of the smaller
     one: in 2·x - x digits are lost, in x - x/100 none are, and nothing is gained by writing it as 0.99·x. What is left
-    of a number and the float next to it, as of c⁻² and 1/c² as written, is rounding, and nothing is left.
+    of a number and a float beside it, as of c⁻² and 1/c² as written, or of (x/√2)² and x²/2, is rounding, and nothing.
     """
     (entries, scale, cancelled), *others = parts or [({}, 1, False)]
     total = dict(entries) if scale == 1 else {t: whole(k * scale) for t, k in entries.items()}

@@ -119,7 +119,7 @@ log1mexp = elementwise(
     laws=Laws(monotone=-1, inverse="log1mexp"),
     ball=_ball_log1mexp,
     outside=lambda x: x > 0,
-    meaning=lambda x: np.log(1.0 - np.exp(x)),
+    meaning=lambda x: np.log(-np.expm1(x)),
 )
 logdiffexp = elementwise(
     kernels.logdiffexp,
