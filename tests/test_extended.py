@@ -451,6 +451,14 @@ def test_powers_with_large_exponents(base: float, exponent: float):
             assert abs(mpmath.log(mpf(float(found.m)), 2) + int(found.e) - size) < abs(exponent) * 2.0**-50
 
 
+@pytest.mark.parametrize("x", [800.3, 1e6 + 0.45, -1e9 - 0.2, 1e12 + 0.1, -(2.0**51 + 0.5)])
+def test_exponentials_have_all_digits_that_their_exponents_have(x: float):
+    """eˣ = eʳ·2ᵏ, where r = x − k·log 2 has no rounding of k·log 2."""
+    found = np.exp(Extended.of(np.float64(x)))
+    with mpmath.workdps(50):
+        assert abs(mpf(float(found.m)) * mpf(2) ** int(found.e) / mpmath.exp(mpf(x)) - 1) < 3e-16
+
+
 def test_nan_is_searched_for_behind_all_numbers():
     table, sought = np.array([-1.0, 0.0, 1.0, np.nan]), np.array([np.nan, 0.0, 2.0, -3.0])
     for side in ("left", "right"):

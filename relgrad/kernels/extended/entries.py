@@ -14,8 +14,8 @@ from relgrad.kernels.extended.number import FARTHEST, UFUNCS, Extended, whole
 from relgrad.kernels.numbers import rules_in
 
 LN2 = 0.6931471805599453
-# The parts of log 2 have 24, 24 and 53 bits: multiples of the first two by whole numbers below 2^29 are exact.
-_LN2_PARTS = (0.6931471824645996, -1.9046542121259336e-09, -8.783183432405266e-17)
+LN2_REST = 2.3190468138462996e-17
+"""What log 2 is more than the float."""
 _HALF = 1 << 31
 
 
@@ -146,9 +146,9 @@ def exp(x: Extended) -> Extended:
     plain = np.exp(x.floats())
     v = np.clip(np.asarray(x.floats(), np.float64), -2 * FARTHEST, 2 * FARTHEST)
     k = np.rint(v / LN2)
-    high, middle, low = _LN2_PARTS
+    p, below = two_product(k, LN2)
     # Beyond 2^53, where neighbours of v are apart by more, the remainder says nothing.
-    r = np.clip(((v - k * high) - k * middle) - k * low, -1, 1)
+    r = np.clip((v - p - below) - k * LN2_REST, -1, 1)
     far = Extended(np.exp(r).astype(x.dtype), whole(k))
     return unless_normal(plain, far)
 
