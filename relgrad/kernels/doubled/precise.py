@@ -228,11 +228,12 @@ def ties(x: Any, m: Any, chances: float = 1, bits: int = HALF) -> bool:
     >>> ties(np.array([1.0, 1 - 1e-15]), np.array([1.0])), ties(np.array([1.0, 0.5]), np.array([1.0]))
     (True, False)
     """
-    if not issubclass(type(x), np.ndarray):
+    if type(x) is not np.ndarray:
         return False
-    near = np.abs(x - m) < np.abs(m) * 0.5**bits
-    axes = tuple([a for a, n in enumerate(np.shape(m)) if n == 1])
-    return bool(np.any(np.count_nonzero(near, axis=axes) > 1))
+    small = np.abs(m) * 0.5**bits
+    near = np.logical_and(x > m - small, x < m + small)
+    # Each m but 0, which is near nothing, is near itself.
+    return np.count_nonzero(near) > np.count_nonzero(np.isfinite(m) & (m != 0))
 
 
 def precise(by: Callable[..., Any], entrywise: bool = False, rowwise: bool = False) -> Callable[[Any], Any]:
