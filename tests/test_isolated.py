@@ -267,6 +267,28 @@ def test_python_branches_at_two_points() -> None:
     assert value == {"product": 1.0, "x": 0.0} and back({"product": 1.0, "x": 0.0}) == (1.0, -0.5)
 
 
+@pytest.mark.parametrize(
+    "ratio",
+    [
+        lambda y: np.log(y) / (y - 1),
+        lambda y: np.log(y) / np.sin(y - 1),
+        lambda y: np.log(y) / np.expm1(y - 1),
+        lambda y: 3 * np.log(y) / (y * y + y - 2),
+        lambda y: np.log(y) / (np.sqrt(y) - 1) / 2,
+        lambda y: np.arctan(y - 1) / np.log(y),
+    ],
+)
+@pytest.mark.parametrize("weight", [lambda x: np.sin(x) / x, np.expm1, lambda x: x * x])
+def test_a_logarithm_is_a_factor_beside_its_divisor(weight, ratio) -> None:
+    """w(x)·f(y), f(1) = 1 as it is chosen there, has the derivatives by y that w·f has beside 1."""
+
+    def fun(x: Any, y: Any) -> Any:
+        return weight(x) * (1.0 if y == 1 else ratio(y)) + x * y
+
+    second = rg.hessian(fun, (0, 1))
+    np.testing.assert_allclose(second(1.5, 1.0), second(1.5, 1 + 1e-7), rtol=1e-5, atol=1e-6)
+
+
 def test_a_choice_stands_beside_a_function_that_has_no_value_at_all_numbers() -> None:
     def fun(x: Any, y: Any) -> Any:
         a = 1.0 if x == 0 else np.sin(x) / x

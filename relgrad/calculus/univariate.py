@@ -250,11 +250,11 @@ def _rejoined(roots: Sequence[Term], nodes: Sequence[Term]) -> Sequence[Term]:
     """exp(−x·y) − x·y, (x·y)/(x²·y²)   ⟶   exp(−(x·y)) − (x·y), (x·y)/(x·y)²
 
     Multiples and powers of one product become those of the product itself, where that stands beside them, squares of
-    legs that of the hypotenuse, and a multiple of a logarithm that of the power.
+    legs that of the hypotenuse, a multiple of a logarithm that of the power, and a weighted one that times its weight.
     """
     views = {t: product_of(t) for t in nodes if t.op in (multiply, divide) and t.type.differentiable}
     degrees = {t: _degree(view) for t, view in views.items() if len(view.factors) > 1}
-    new = _of_lengths(nodes) | _of_powers(nodes, views)
+    new = _of_weighted_logs(nodes) | _of_lengths(nodes) | _of_powers(nodes, views)
     wholes: dict[Any, Term] = {}
     for t, (degree, key) in degrees.items():
         if degree == 1 and abs(views[t].coefficient) == 1:
@@ -270,6 +270,13 @@ def _rejoined(roots: Sequence[Term], nodes: Sequence[Term]) -> Sequence[Term]:
         if again.type == t.type and again is not t:
             new[t] = again
     return substitute(roots, new) if new else roots
+
+
+def _of_weighted_logs(nodes: Sequence[Term]) -> dict[Term, Term]:
+    """xlogy(w, y)/(y − 1) → {xlogy(w, y): w·log y}: a factor of a product, of which y may have a function beside it."""
+    factors = dict.fromkeys(x for t in nodes if t.op in (multiply, divide) for x in t.rands if x.op is xlogy)
+    opened = {t: multiply.make_node(t.rands[0], log.make_node(t.rands[1])) for t in factors}
+    return {t: new for t, new in opened.items() if new.type == t.type}
 
 
 def _of_lengths(nodes: Sequence[Term]) -> dict[Term, Term]:
@@ -406,8 +413,16 @@ def _products(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[
 
 def _shared(factors: Sequence[tuple[Term, int]], base: dict[Term, Term]) -> bool:
     """Whether a divisor and another factor are functions of one term: sin(x)·y/x: yes; sin(x)·y/z: no."""
-    below = {base[f] for f, e in factors if _divides(f, e) and f in base}
-    return any(not _divides(f, e) and base.get(f) in below for f, e in factors)
+    groups: dict[Term, _Factors] = {}
+    for f, e in factors:
+        if f in base:
+            groups.setdefault(base[f], []).append((f, e))
+    return any(map(_may_cancel, groups.values()))
+
+
+def _may_cancel(factors: _Factors) -> bool:
+    """Whether a divisor stands beside another factor: sin(x)/x, log(x)/(x − 1): yes; 1/(x·sin(x)): no."""
+    return len({_divides(f, e) for f, e in factors}) > 1 or len({e > 0 for _, e in factors}) > 1
 
 
 def _divides(factor: Term, exponent: int) -> bool:
@@ -673,7 +688,7 @@ def _regrouped(
             return _product([(whole, 1), *left, *[(new.get(f, f), e) for f, e in rest]])
     for u, group in groups.items():
         whole = None
-        if len(group) > 1 and len({_divides(f, e) for f, e in group}) > 1:
+        if _may_cancel(group):
             whole = function(_product(group), u)
         if whole is not None:
             changed = True
