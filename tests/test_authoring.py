@@ -343,7 +343,7 @@ def test_words_are_compared_by_what_they_mean():
         ("sum of exponentials", "log_of_sum_of_exponentials"),
         ("log softmax", "log_of_softmax"),
         ("second difference of a cosine", "second_difference_of_cosine"),
-        ("Mills ratio normal tail", "exponential_over_complementary_error_function"),
+        ("Mills ratio normal tail", "density_over_complementary_error_function"),
     ],
 )
 def test_the_row_that_words_are_about_comes_first(text, first):

@@ -233,7 +233,7 @@ def ties(x: Any, m: Any, chances: float = 1, bits: int = HALF) -> bool:
     small = np.abs(m) * 0.5**bits
     near = np.logical_and(x > m - small, x < m + small)
     # Each m but 0, which is near nothing, is near itself.
-    return np.count_nonzero(near) > np.count_nonzero(np.isfinite(m) & (m != 0))
+    return bool(np.count_nonzero(near) > np.count_nonzero(np.isfinite(m) & (m != 0)))
 
 
 def precise(by: Callable[..., Any], entrywise: bool = False, rowwise: bool = False) -> Callable[[Any], Any]:
