@@ -184,6 +184,10 @@ class NoSelection(Cube):
     laws = Laws(linear=(0,), selects=True)
 
 
+class NotInvariant(Cube):
+    invariant = True
+
+
 LIES = [
     (WrongPullback, "pullback"),
     (WrongPushforward, "pushforward"),
@@ -206,6 +210,7 @@ LIES = [
     (NoIdentity, "laws"),
     (NoHomomorphism, "laws"),
     (NoSelection, "laws"),
+    (NotInvariant, "laws"),
     (MeanOfFirst, "types"),
     (NormOfOthers, "pullback"),
 ]

@@ -439,6 +439,8 @@ def _of_meaning(a: Application, rng: np.random.Generator) -> Sides:
         yield "a function of the distance from one", f(*xs), f.from_one(*[1 - x for x in xs])
     if f.reflected is not None:
         yield "left of one by its reflection", 1 - f(*xs), f.reflected(*less)
+    if f.invariant:
+        yield "the same without an offset", f(xs[0] + rng.normal(), *xs[1:]), f(*xs)
     if f.in_entries is not None and (found := f.in_entries(*xs)) is not None:
         yield "the same in entries", f(*xs), found
 
