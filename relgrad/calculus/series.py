@@ -87,9 +87,11 @@ class Series(Elementwise):
     def outside(self, *operands: Any) -> Any:
         """∨ of the ops' own tests: where x is outside of the domain of an op in the body, in a branch that is taken.
 
-        None for no test.
+        None for no test, and where the series goes on outside of the domain: no NaN comes of it there.
         """
         (x,) = operands
+        if not np.isfinite(values(self.body, self.argument, self.point - self.terms.radius * _LEFT)).any():
+            return None
         found: dict[Term, Any] = {}
         for node in subterms(self.body):
             rands = [Tracer(applied(r, self.argument, as_term(x))) for r in node.rands]
