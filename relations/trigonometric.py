@@ -85,3 +85,9 @@ def second_difference_of_cosine(x, y):
 def second_difference_of_sine(x, y):
     """The second difference of a sine."""
     return np.sin(x + y) - 2 * np.sin(x) + np.sin(x - y), -2 * np.sin(x) * versin(y)
+
+
+@relation(source="NIST DLMF 4.16.3")
+def arccosine_of_cosine(x):
+    """The size of an angle, whole turns left out: a small one has lost its digits in the cosine."""
+    return np.arccos(np.cos(x)), np.abs(np.arctan2(np.sin(x), np.cos(x)))

@@ -178,3 +178,31 @@ def test_the_sine_of_a_difference_that_rounds_is_that_of_sines(x: float, y: floa
     with mpmath.workdps(40):
         true = float(mpmath.sin(mpmath.mpf(x) - mpmath.mpf(y)))
     assert rg.stabilize(f, precise=precise)(x, y) == pytest.approx(true, rel=1e-14)
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("x", [1e-9, -1e-9, 0.5, -2.0, 3.0, 3.5, 100.0, np.pi + 1e-9])
+def test_the_angle_of_a_cosine_is_the_angle(x: float, precise: bool):
+    """arccos(cos x) = |x − 2πk|, to the last digit, with slopes ±1: not by a cosine that has lost the angle."""
+    f = lambda x: np.arccos(np.cos(x))
+    with mpmath.workdps(60):
+        true = mpmath.fabs(mpmath.mpf(x) - 2 * mpmath.pi * mpmath.nint(mpmath.mpf(x) / (2 * mpmath.pi)))
+    assert rg.stabilize(f, precise=precise)(x) == pytest.approx(float(true), rel=4e-16)
+    assert rg.grad(f, precise=precise)(x) == pytest.approx(np.sign(np.sin(x)), rel=1e-15)
+    assert np.allclose(rg.stabilize(f, precise=precise)(np.array([[x], [-x]])), float(true), rtol=4e-16)
+
+
+@pytest.mark.parametrize("t", [0.0, 1e-8, 0.5, -0.5, 2.0])
+def test_an_angle_over_its_sine_has_one_series(t: float):
+    """a/(2·sin a) where cos a = cos t: of a rounded cosine beside an exact sine the errors do not cancel."""
+
+    def f(t):
+        a = np.arccos(np.cos(t))
+        return a / (2 * np.sin(a))
+
+    true = [mpmath.mpf(1) / 2, 0, mpmath.mpf(1) / 6]
+    if t:
+        with mpmath.workdps(60):
+            true = [mpmath.diff(lambda u: u / mpmath.sin(u) / 2, mpmath.mpf(t), n) for n in range(3)]
+    made = rg.stabilize(f, precise=False), rg.grad(f, precise=False), rg.grad(rg.grad(f), precise=False)
+    assert [g(t) for g in made] == pytest.approx([float(y) for y in true], rel=4e-15)

@@ -776,3 +776,47 @@ def test_relations_that_would_bring_arrays_into_a_body_leave_it():
     with warnings.catch_warnings():
         warnings.simplefilter("error", rg.RelgradWarning)
         np.testing.assert_allclose(second("eager"), second("default"), rtol=1e-9)
+
+
+EVEN_IN_A_ROOT = {
+    "1 - sinc √x": lambda m, x: (1 - m.sin(m.sqrt(x)) / m.sqrt(x)) / x,
+    "stumpff": lambda m, x: (m.sqrt(x) - m.sin(m.sqrt(x))) / m.sqrt(x) ** 3,
+    "x^1.5": lambda m, x: (m.exp(m.sqrt(x)) - m.exp(-m.sqrt(x))) / m.sqrt(x) ** 3 - 2 / x,
+}
+
+
+@pytest.mark.parametrize("name", EVEN_IN_A_ROOT)
+def test_what_is_even_in_a_root_is_a_series_in_its_square(name):
+    """(1 − sin √x/√x)/x = 1/6 − x/120 + …: no net is needed beside 0, nor at a moderate x; left of 0 nothing is."""
+    f = EVEN_IN_A_ROOT[name]
+    for order, program in enumerate(_programs(f, precise=False)):
+        for x in (1e-14, 3e-6, 1e-3, 0.03, 0.2, 0.5):
+            exact = _exact(f, x, order)
+            assert abs(mp.mpf(float(program(x))) - exact) < ULP * 2.0**-53 * abs(exact)
+        assert math.isclose(program(0.0), float(_exact(f, 1e-40, order)), rel_tol=1e-14)
+        assert np.isnan(program(-1e-3))
+        if order == 0:
+            several = program(np.array([[1e-9, 0.3]]))
+            assert np.allclose(several, [[program(1e-9), program(0.3)]], rtol=1e-14, atol=0)
+
+
+def test_a_sum_of_squares_with_weights_is_the_square_of_a_root():
+    """x² + 1e-14·y² is no hypotenuse of x and y; 1 − sinc of its root has a series all the same."""
+
+    def f(x, y):
+        t = np.sqrt(x**2 + 1e-14 * y**2)
+        return (1 - np.sin(t) / t) / t**2 * x
+
+    assert math.isclose(rg.stabilize(f, precise=False)(1e-7, 3.0), 1e-7 / 6, rel_tol=1e-14)
+    slopes = rg.grad(f, argnums=(0, 1), precise=False)(1e-7, 3.0)
+    assert np.allclose(slopes, (1 / 6, -1e-7 * 3e-14 / 60), rtol=1e-13, atol=0)
+
+
+@pytest.mark.parametrize("left", [7.0, np.nan])
+def test_another_function_left_of_a_root_stays(left):
+    f = lambda x: np.where(x > 0, (1 - np.cos(np.sqrt(np.abs(x)))) / x, left)
+    assert np.array_equal(rg.stabilize(f)(-1e-6), left, equal_nan=True)
+    assert math.isclose(rg.stabilize(f)(1e-6), 0.5 - 1e-6 / 24, rel_tol=1e-14)
+    g = lambda x: np.where(x > 0, (1 - np.sin(np.sqrt(x)) / np.sqrt(x)) / x, left)
+    assert np.array_equal(rg.stabilize(g)(-1e-6), left, equal_nan=True)
+    assert math.isclose(rg.stabilize(g)(1e-6), 1 / 6 - 1e-6 / 120, rel_tol=1e-14)

@@ -25,8 +25,9 @@ from relgrad.implementations import implements
 from relgrad.interpret import RAISED, interpret, value_of
 from relgrad.kernels.near import near
 from relgrad.leaf import Input
+from relgrad.logic.build import build_product
 from relgrad.logic.build import fitted as in_place
-from relgrad.logic.group import representable
+from relgrad.logic.group import ProductView, representable
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, Op, as_term, constant
 from relgrad.ops.elementwise import Elementwise
@@ -34,7 +35,7 @@ from relgrad.ops.selection import where
 from relgrad.ops.structure import broadcast_like
 from relgrad.term import Term, operands_first, rebuild, remade, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
-from relgrad.types import REAL, Interval, array_type
+from relgrad.types import NONNEGATIVE, REAL, Interval, array_type
 
 FEW = 12
 """So many coefficients tell whether anything cancels."""
@@ -86,9 +87,11 @@ class Series(Elementwise):
     def outside(self, *operands: Any) -> Any:
         """∨ of the ops' own tests: where x is outside of the domain of an op in the body, in a branch that is taken.
 
-        None for no test.
+        None for no test, and where the series goes on outside of the domain: no NaN comes of it there.
         """
         (x,) = operands
+        if not np.isfinite(values(self.body, self.argument, self.point - self.terms.radius * _LEFT)).any():
+            return None
         found: dict[Term, Any] = {}
         for node in subterms(self.body):
             rands = [Tracer(applied(r, self.argument, as_term(x))) for r in node.rands]
@@ -268,9 +271,36 @@ def expanded(body: Term, x: Term) -> tuple[Term, tuple[Series, ...]]:
                 found.append(Series(place, x, point, terms))
                 new[place] = found[-1].make_node(x)
         body = substitute([body], new)[0] if new else body
-    return body, tuple(found)
+    return (body, tuple(found)) if found else _of_root(body, x)
 
 
+def _of_root(body: Term, x: Term) -> tuple[Term, tuple[Series, ...]]:
+    """(1 − cos √x)/x → series{1/2 − x/24 + …}(x): of what is even in s = √x the series in s², as `expanded` gives it.
+
+    Left of 0, where the radius reaches as well, it must be no function, and not another one.
+    """
+    of = {t: product_of(t) for t in subterms(body)}
+    powers = {
+        t: 2 * view.factors[x] for t, view in of.items() if [*view.factors] == [x] and view.coefficient == 1
+    }
+    if all(k % 2 == 0 for k in powers.values()):
+        return body, ()
+    s = term(Input("s", SCALAR, symbol=True, range=NONNEGATIVE))
+    whole = {t: build_product(ProductView(1, {s: k}), body.type.dtype) for t, k in powers.items()}
+    (rooted,) = substitute([body], whole)
+    new: dict[Term, Any] = {}
+    for place, loss in places(rooted, s, 0.0):
+        (again,) = substitute([place], {u: t for t, u in whole.items()})
+        found = fitted(place, s, 0.0, loss)
+        if found is None or found.power % 2 or found.step % 2 or s in subterms(again):
+            continue
+        terms = Terms(found.radius**2, found.power // 2, found.step // 2, found.coefficients)
+        if np.isnan(values(again, x, -terms.radius * _LEFT)).all():
+            new[again] = Series(again, x, 0.0, terms).make_node(x)
+    return substitute([body], new)[0], tuple([t.op for t in new.values()])
+
+
+_LEFT = np.linspace(0.0, 1.0, 65)[1:]
 _STEPS = np.array([0.0, 1e-8, -1e-8, 1e-6, -1e-6])
 FACTORS = (np.multiply, np.divide, np.square, np.reciprocal, np.power, np.float_power, np.negative)
 """Functions that are small as their operands are."""
