@@ -186,6 +186,45 @@ def test_the_first_of_very_many_answers_comes_at_once():
     assert repr(found[:2]).count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("pattern", "expression", "answers"),
+    [
+        (
+            lambda a, b: (a + b) / a,
+            lambda s: sum(s[1:10], s[0]) / (s[2] + s[3] + s[4]),
+            "a = s2 + s3 + s4, b = s0 + s1 + s5 + s6 + s7 + s8 + s9",
+        ),
+        (
+            lambda a, b: a * (a + b),
+            lambda s: (s[0] + s[1] + s[2]) * (s[1] + s[2]),
+            "a = s1 + s2, b = s0",
+        ),
+        (
+            lambda a, b: np.exp(b) * (a + b) / a,
+            lambda s: np.exp(s[0] + s[3]) * (s[0] + s[1] + s[2] + s[3]) / (s[1] + s[2]),
+            "a = s1 + s2, b = s0 + s3",
+        ),
+        (
+            lambda a, b, c: (a + b) / (a + c),
+            lambda s: (s[0] + s[1] + s[2]) / (s[1] + s[2] + s[3]),
+            "a = s1 + s2, b = s0, c = s3\na = s1, b = s0 + s2, c = s2 + s3\na = s2, b = s0 + s1, c = s1 + s3",
+        ),
+    ],
+)
+def test_a_variable_that_several_factors_share_is_what_they_have_in_common(pattern, expression, answers):
+    s = [rg.symbol(f"s{i}") for i in range(10)]
+    assert repr(rg.match(pattern, expression(s))) == answers
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_two_sums_are_told_from_their_sum_and_difference(n):
+    u, v = (sum((rg.symbol(f"{name}{i}") for i in range(1, n)), rg.symbol(f"{name}0")) for name in "uv")
+    found = rg.match(lambda a, b: (a - b) * (a + b), (u - v) * (u + v))
+    assert len(found) == 2
+    for answer, other in zip(found, (v, -v), strict=True):
+        assert rg.match(answer.a, u) and rg.match(answer.b, other)
+
+
 # Answers print
 
 

@@ -96,10 +96,9 @@ class Brief(Picture):
         if len(node.rands) > OPERANDS:
             shown = ", ".join([self.text(x).text for x in self.operands(node)])
             return Expr(f"{node.op.name}({shown}, … {len(node.rands) - OPERANDS} more)")
-        if type(node.op) is Constant or not node.rands:
-            expr = super().definition(node)
-            return expr._replace(text=_unsigned(expr.text))
         expr = super().definition(node)
+        if type(node.op) is Constant or not node.rands:
+            return expr._replace(text=_unsigned(expr.text))
         # A variable among the axes stands in the template, not in one of its holes.
         props = [x for x in self.fused(node).op._props() if isinstance(x, Unknown) and x in self._marks]
         for variable in props:

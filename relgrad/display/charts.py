@@ -200,7 +200,7 @@ class ErrorMap(Picture):
     def __str__(self) -> str:
         lines = [self.title]
         xs, ys = _some(len(self.x), 6), _some(len(self.y), 6)
-        for name, errors in (("naive", self.naive), ("relgrad", self.rewritten)):
+        for name, errors in self._panels():
             head = (f"{name}: {self.arguments[1]} \\ {self.arguments[0]}", *[f"{self.x[i]:.3g}" for i in xs])
             lines.append(
                 table(head, [(f"{self.y[j]:.3g}", *[_bits(errors[j, i]) for i in xs]) for j in ys[::-1]])

@@ -110,15 +110,10 @@ def array(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def witness_fragment(witness: Witness) -> Markup:
     """witness → the sides differ, left, right: an input at which something is false, and the values there."""
-    return facts(
-        [
-            (witness.why, code(assignments(witness.inputs))),
-            ("left", code(witness.left) if witness.left else ""),
-            ("right", code(witness.right) if witness.right else ""),
-            ("program", code(witness.subject) if witness.subject else ""),
-            ("becomes", code(witness.result) if witness.result else ""),
-        ]
-    )
+    names = ("left", "right", "program", "becomes")
+    said = zip(names, (witness.left, witness.right, witness.subject, witness.result), strict=True)
+    sides = [(name, code(text)) for name, text in said if text]
+    return facts([(witness.why, code(assignments(witness.inputs))), *sides])
 
 
 @html.register

@@ -81,11 +81,8 @@ def family_of(row: Relation) -> str:
 
 def families(library: Library) -> Iterator[tuple[str, list[Relation]]]:
     """library → ("logarithm", [row, …]), …: the families of a library by name, with their rows by name."""
-
-    def key(row: Relation) -> tuple[str, str]:
-        return family_of(row), row.name
-
-    for family, rows in groupby(sorted(library, key=key), family_of):
+    ordered = sorted(library, key=lambda row: (family_of(row), row.name))
+    for family, rows in groupby(ordered, family_of):
         yield family, list(rows)
 
 

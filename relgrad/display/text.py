@@ -9,7 +9,7 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 from relgrad.leaf import Input
-from relgrad.looks import Shown, plain
+from relgrad.looks import Shown, plain, shortened
 from relgrad.op import Constant, Symbolic, as_term
 from relgrad.ops.reduction import Reduction
 from relgrad.ops.structure import Squeeze
@@ -160,7 +160,7 @@ class Picture:
         if value is None or isinstance(value, (bool, int, float, str)):
             return repr(value)
         text = str(value)
-        return text if text.isidentifier() else repr(text if len(text) <= 40 else text[:39] + "…")
+        return text if text.isidentifier() else repr(shortened(text, 40))
 
 
 def _name(op: Any) -> str:

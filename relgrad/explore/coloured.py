@@ -24,7 +24,7 @@ from relgrad.logic.group import added, multiplied
 from relgrad.logic.theory import in_product, in_sum
 from relgrad.logic.unify import label_of, reify_term, unknowns
 from relgrad.logic.view import product_of, sum_of
-from relgrad.looks import coloured, html, latex
+from relgrad.looks import coloured, html, latex, shortened
 from relgrad.op import as_term, is_constant
 from relgrad.ops.reduction import Reduction
 from relgrad.schedule.relate import Found
@@ -275,7 +275,7 @@ def _(answers: Answers) -> str:
 
 def _line(number: int, answer: Answer) -> str:
     first = repr(answer).split("\n")[0]
-    return f"{number}. {first if len(first) <= 90 else first[:89] + '…'}"
+    return f"{number}. {shortened(first, 90)}"
 
 
 def _fragment(answer: Answer) -> Markup:

@@ -56,10 +56,6 @@ def _variable(name: str) -> Any:
     return variable if is_axis(name) else Tracer(variable)
 
 
-def _symbols(*names: str) -> list[Any]:
-    return [Tracer(term(Input(name, array_type(np.float64), symbol=True))) for name in names]
-
-
 def match(pattern: Any, expression: Any, theory: Any = REALS, fuel: int | None = None) -> Answers:
     """Return what the variables of a pattern stand for where it is equal to an expression: p[answer] = expression.
 
@@ -107,7 +103,8 @@ def unify(left: Any, right: Any, theory: Any = DECLARED, fuel: int | None = None
 
 def symbolic(x: Any) -> Any:
     """Return the term of an expression, of what a function of symbols returns, or of a number."""
-    return _expression(x, "expression", lambda name: _symbols(name)[0])
+    made = lambda name: Tracer(term(Input(name, array_type(np.float64), symbol=True)))
+    return _expression(x, "expression", made)
 
 
 def _expression(x: Any, role: str, argument: Callable[[str], Any]) -> Any:

@@ -427,7 +427,7 @@ def _shared(wanted: list[Any], t: Term, s: State, depth: int, kind: int) -> _Nea
     points, state, left, lonely = 1, s, list(there), []
     for i, part in enumerate(wanted):
         if is_variable(part) and i == len(wanted) - 1 and left and depth:
-            left = [_joined(left, kind)]
+            left = [reduce(add if kind == SUM else multiply, left)]
         nears = [_aligned(part, x, state, depth + 1) for x in left]
         best = max(range(len(nears)), key=lambda j: (nears[j].points, -j), default=None)
         if best is None or not nears[best].points:
@@ -454,10 +454,6 @@ def _parts(t: Term, kind: int) -> list[Any]:
     product = product_of(t)
     parts = [build_product(ProductView(1, {b: e})) for b, e in product.factors.items()]
     return [*parts, *[number_term(product.coefficient)] * (product.coefficient != 1)]
-
-
-def _joined(parts: Sequence[Any], kind: int) -> Any:
-    return reduce(add if kind == SUM else multiply, parts)
 
 
 def _size(p: Any) -> int:

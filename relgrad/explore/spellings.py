@@ -164,9 +164,7 @@ def _can_go_back(row: Relation) -> bool:
     return exact and any(not is_variable(base) for base in product_of(row.right).factors)
 
 
-@lru_cache(maxsize=8)
-def _wordings(dtype: Any) -> Wordings:
-    return Wordings(dtype)
+_wordings = lru_cache(maxsize=8)(Wordings)
 
 
 def _backwards(row: Relation, t: Term) -> Iterator[Term]:

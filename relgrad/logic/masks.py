@@ -357,12 +357,10 @@ def _is_mask(t: Term, depth: int) -> bool:
         return True
     if not depth:
         return False
-    if op.zero_first:
+    if op.zero_first or type(op) is Sum:
         return _has_mask(t.rands[0], depth - 1)
     if _moves_entries(t):
         return _is_mask(t.rands[0], depth - 1)
-    if type(op) is Sum:
-        return any(is_term(b) and e >= 1 and _is_mask(b, depth - 1) for b, e in _body(t).factors.items())
     if op.as_sum:
         view = sum_of(t)
         return not view.constant and all(_has_mask(part, depth - 1) for part in view.terms)
@@ -377,10 +375,6 @@ def _has_mask(t: Any, depth: int) -> bool:
 
 def _moves_entries(t: Term) -> bool:
     return type(t.op) in FLOATING or t.op.laws.selects
-
-
-def _body(t: Term) -> ProductView:
-    return product_of(t.rands[0])
 
 
 def _drawn(base: Term, factor: ProductView, dtype: Any) -> Any:

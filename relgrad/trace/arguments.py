@@ -85,13 +85,9 @@ def argument_paths(fun: Callable[..., Any], structure: Structure) -> list[str]:
     function.
     """
     positional, keywords = structure.children
-    names = _parameters(fun, len(positional.children))
-    paths: list[str] = []
-    for name, child in zip(names, positional.children, strict=True):
-        paths += child.paths(name)
-    for name, child in zip(keywords.keys, keywords.children, strict=True):
-        paths += child.paths(name)
-    return paths
+    names = [*_parameters(fun, len(positional.children)), *keywords.keys]
+    parts = zip(names, (*positional.children, *keywords.children), strict=True)
+    return [path for name, part in parts for path in part.paths(name)]
 
 
 def parameters_of(fun: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:

@@ -145,12 +145,10 @@ class Known:
         if t.op is subtract and self.of(t).nonnegative:
             (y, x), strict = t.rands, self.of(t).positive
             above, below = self.of(y), self.of(x)
-            self.learn(
-                claim._replace(term=x, range=Interval(high=above.high, open_high=strict or above.open_high))
-            )
-            self.learn(
-                claim._replace(term=y, range=Interval(low=below.low, open_low=strict or below.open_low))
-            )
+            upper = Interval(high=above.high, open_high=strict or above.open_high)
+            lower = Interval(low=below.low, open_low=strict or below.open_low)
+            self.learn(claim._replace(term=x, range=upper))
+            self.learn(claim._replace(term=y, range=lower))
 
 
 def _implied(t: Term, known: Interval) -> Iterator[tuple[Term, Interval]]:
@@ -174,10 +172,8 @@ def _implied(t: Term, known: Interval) -> Iterator[tuple[Term, Interval]]:
 
 def _whole(x: Interval) -> Interval:
     """Return the whole numbers of an interval: n > 0 says that n >= 1."""
-    low, high = (
-        (math.ceil(x.low) if math.isfinite(x.low) else x.low),
-        (math.floor(x.high) if math.isfinite(x.high) else x.high),
-    )
+    low = math.ceil(x.low) if math.isfinite(x.low) else x.low
+    high = math.floor(x.high) if math.isfinite(x.high) else x.high
     return Interval(
         float(low + (x.open_low and low == x.low)), float(high - (x.open_high and high == x.high))
     )

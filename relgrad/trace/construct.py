@@ -123,14 +123,11 @@ def _kind(opname: str) -> str:
 
 def _text(frame: FrameType, line: int, end_line: int, column: int, end_column: int) -> str:
     """(3, 3, 4, 9) → "x > 0": the source between two positions, whose columns count UTF-8 bytes, on one line."""
-    rows = [_line(frame, n).encode() for n in range(line, end_line + 1)]
+    file, scope = frame.f_code.co_filename, frame.f_globals
+    rows = [linecache.getline(file, n, scope).encode() for n in range(line, end_line + 1)]
     rows[-1] = rows[-1][:end_column]
     rows[0] = rows[0][column:]
     return " ".join(row.decode(errors="replace").strip() for row in rows).strip()
-
-
-def _line(frame: FrameType, number: int) -> str:
-    return linecache.getline(frame.f_code.co_filename, number, frame.f_globals)
 
 
 def _condition(frame: FrameType, line: int, column: int, text: str) -> tuple[str, str]:
@@ -156,14 +153,9 @@ def _condition(frame: FrameType, line: int, column: int, text: str) -> tuple[str
 def _tests(node: ast.AST) -> list[tuple[str, ast.expr]]:
     """ast of `if a: …` → [("if", a)]: the expressions that a syntax node tests, and as which construct."""
     match node:
-        case ast.If(test=test):
-            return [("if", test)]
-        case ast.While(test=test):
-            return [("while", test)]
-        case ast.Assert(test=test):
-            return [("assert", test)]
-        case ast.IfExp(test=test):
-            return [("conditional", test)]
+        case ast.If(test=test) | ast.While(test=test) | ast.Assert(test=test) | ast.IfExp(test=test):
+            kind = type(node).__name__.lower()
+            return [("conditional" if kind == "ifexp" else kind, test)]
         case ast.comprehension(ifs=tests):
             return [("comprehension", test) for test in tests]
         case ast.UnaryOp(op=ast.Not()):

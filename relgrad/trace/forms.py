@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.op import Symbolic
+from relgrad.trace.inspection import is_standard
 
 
 class Form:
@@ -47,7 +47,7 @@ class Static:
         self.value = value
         # Slices cannot be hashed before Python 3.12.
         part = (value.start, value.stop, value.step) if isinstance(value, slice) else value
-        if isinstance(type(value).__eq__, FunctionType) and not _is_standard(type(value)):
+        if isinstance(type(value).__eq__, FunctionType) and not is_standard(type(value).__module__):
             part = id(value)
         self.key = (type(value), part)
         hash(self.key)
@@ -57,10 +57,6 @@ class Static:
 
     def __hash__(self) -> int:
         return hash(self.key)
-
-
-def _is_standard(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 LEAF_FORM = Form(np.ndarray)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import Symbolic, as_term, strong
+from relgrad.op import as_term, strong
 from relgrad.ops.arguments import call
 from relgrad.ops.casting import cast
 from relgrad.ops.creation import stack_nested
@@ -31,7 +31,7 @@ from relgrad.trace.lens import assigned, converted, fitted, put
 from relgrad.trace.parts import Parts, Prefix, folded, prefix_of
 from relgrad.trace.refusal import refuse_function, refuse_layout, refuse_position, refuse_write
 from relgrad.trace.valueless import Valueless
-from relgrad.trace.views import Origin, Viewing
+from relgrad.trace.views import Origin, Viewing, is_basic, is_traced
 from relgrad.types import ArrayType
 
 FLOATS = ("as_integer_ratio", "hex")
@@ -94,7 +94,7 @@ class Handle(Valueless):
         x, term = self, value
         written: list[tuple[Origin, Any]] = []
         while (at := _writable(x)) is not None and at.certain:
-            if _is_traced(at.view.args):
+            if is_traced(at.view.args):
                 at.view = _decided(at.view)
             written.append((at, term))
             x = at.parent
@@ -192,11 +192,9 @@ class Handle(Valueless):
             if not self._is_part(value, key):
                 self.write_part(prefix, fitted(y, kind.shape[len(prefix) :]))
             return
-        if _is_traced(entries):
+        if is_traced(entries):
             refuse_position()
-        elif any(
-            isinstance(e, (list, bool, np.bool_)) or np.ndim(e) for e in entries if not isinstance(e, slice)
-        ):
+        elif not is_basic(entries):
             self.write(assigned(self.term, key, y))
         else:
             target: Any = self[key]  # type: ignore[index]
@@ -281,13 +279,9 @@ def _decided(view: Viewing) -> Viewing:
     traced.
     """
     args = tuple([settled(key, written=True) for key in view.args])
-    if _is_traced(args):
+    if is_traced(args):
         refuse_position()
     return Viewing(view.function, args, view.kwargs)
-
-
-def _is_traced(entries: tuple[Any, ...]) -> bool:
-    return any(_is_traced(e) if isinstance(e, tuple) else isinstance(e, Symbolic) for e in entries)
 
 
 def _is_uniform(x: ArrayType, mask: ArrayType, y: ArrayType) -> bool:

@@ -27,7 +27,7 @@ from relgrad.ops.casting import cast
 from relgrad.ops.indexing import getitem, select
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.shaping import reshape, transpose
-from relgrad.ops.structure import broadcast_to, squeeze
+from relgrad.ops.structure import BroadcastTo, broadcast_to, squeeze
 from relgrad.types import ArrayType
 
 Range = tuple[int, int, int]
@@ -222,7 +222,5 @@ def scattered(x: Any, chosen: np.ndarray, y: Any) -> Any:
 
 def _single(y: Any) -> Any:
     """broadcast(1.0, (3,)) → 1.0, x → None: the number that an array repeats."""
-    from relgrad.ops.structure import BroadcastTo
-
     inner = y.rands[0] if type(y.op) is BroadcastTo else y
     return reshape(inner, ()) if inner.type.size == 1 else None

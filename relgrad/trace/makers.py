@@ -357,11 +357,6 @@ def _as_float(x: Any) -> Any:
     return wrap(cast(x.term, np.float64))
 
 
-def _fsum(seq: Any, /) -> Any:
-    total: Any = np.sum(_gathered(seq), dtype=np.float64)
-    return number(total)
-
-
 def _prod(iterable: Any, /, *, start: Any = 1) -> Any:
     """math.prod([x, y]) = x·y: a product, at once where it is of an array of floats.
 
@@ -392,11 +387,6 @@ def _scipy_logsumexp(
     return logsumexp(x, axis=axis, keepdims=keepdims, **({} if b is None else {"weights": b}))
 
 
-def _scipy_softmax(instead: Any) -> Callable[..., Any]:
-    """Return a function that normalises over all axes by default, as SciPy's do."""
-    return lambda x, axis=None: instead(_gathered(x), axis=axis)
-
-
 _TAKES_SEQUENCES = (
     *("concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "block", "einsum"),
     *("broadcast_arrays", "meshgrid", "select", "choose", "lexsort", "multi_dot", "piecewise", "atleast_1d"),
@@ -421,19 +411,9 @@ _MATH: dict[str, Any] = {
 """Functions of `math` whose arguments and results are floats."""
 
 
-def _ldexp(x: Any, i: Any, /) -> Any:
-    result: Any = np.ldexp(_as_float(x), i)
-    return number(result)
-
-
 def _frexp(x: Any, /) -> Any:
     mantissa, exponent = np.frexp(_as_float(x))
     return number(mantissa), number(exponent.astype(np.int64))
-
-
-def _modf(x: Any, /) -> Any:
-    fraction, whole = np.modf(_as_float(x))
-    return number(fraction), number(whole)
 
 
 def _dist(p: Any, q: Any, /) -> Any:
@@ -455,8 +435,10 @@ def _math_isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.
 
 
 _WHOLE_MATH: dict[str, Any] = {
-    "fsum": _fsum, "prod": _prod, "ldexp": _ldexp, "frexp": _frexp, "modf": _modf, "dist": _dist,
-    "sumprod": _sumprod, "isclose": _math_isclose,
+    "fsum": lambda seq, /: number(np.sum(_gathered(seq), dtype=np.float64)),
+    "ldexp": lambda x, i, /: number(np.ldexp(_as_float(x), i)),
+    "modf": lambda x, /: tuple(map(number, np.modf(_as_float(x)))),
+    "prod": _prod, "frexp": _frexp, "dist": _dist, "sumprod": _sumprod, "isclose": _math_isclose,
 }  # fmt: skip
 """Functions of `math` with other arguments or results; some are of later versions of Python."""
 
@@ -490,8 +472,9 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
             places[math, name] = _where_traced(getattr(math, name), instead)
     special = {
         "logsumexp": _scipy_logsumexp,
-        "softmax": _scipy_softmax(softmax),
-        "log_softmax": _scipy_softmax(log_softmax),
+        # SciPy's normalise over all axes by default.
+        "softmax": lambda x, axis=None: softmax(_gathered(x), axis=axis),
+        "log_softmax": lambda x, axis=None: log_softmax(_gathered(x), axis=axis),
         "polygamma": lambda n, x: wrap(polygamma(n, _gathered(x))),
         "multigammaln": multigammaln,
     }

@@ -86,18 +86,6 @@ class Number(Tracer):
             return pow(_known(self), _known(other), _known(modulus))
         return _operator("pow", False)(self, other)
 
-    def __neg__(self) -> Any:
-        return _unary(self, np.negative)
-
-    def __pos__(self) -> Any:
-        return _unary(self, np.positive)
-
-    def __abs__(self) -> Any:
-        return _unary(self, np.abs)
-
-    def __invert__(self) -> Any:
-        return _unary(self, np.invert) if self.python is not float else operator.invert(1.0)  # type: ignore[operator]
-
 
 def traced_argument(t: Any, leaf: Any, path: str) -> Tracer:
     """(t, 2.0, "x") → Number, (t, array, "x") → Tracer of the caller's array: a leaf's stand-in.
@@ -127,8 +115,7 @@ def _weakened(inputs: Any, integers: bool = True) -> tuple[Any, ...]:
     """(float32 array, Number 2.5) → 2.5 in float32: operands with Python's numbers in the dtypes that they take beside
     arrays.
     """
-    others = [x for x in inputs if not isinstance(x, Number) and type(x) not in PYTHON]
-    strong = [dtype for x in others if (dtype := _dtype(x)) is not None]
+    strong = [dtype for x in inputs if not _is_python(x) and (dtype := _dtype(x)) is not None]
     if not strong:
         return tuple([Tracer(x.term) if isinstance(x, Number) else x for x in inputs])
     return tuple([_beside(x, strong, integers) if isinstance(x, Number) else x for x in inputs])
@@ -159,18 +146,26 @@ def _beside(x: Number, strong: list[np.dtype], integers: bool) -> Tracer:
     return Tracer(as_term(cast(x.term, dtype)))
 
 
-def _unary(x: Number, ufunc: np.ufunc) -> Any:
-    """−x, +x, |x|, ~x, −True = −1: the operator of a number; of a truth value, that of an integer."""
-    if x.python is float:
-        return Number(as_term(wrap(IMPLEMENTATIONS[ufunc](x.term))), float)
-    bits = _bits(x)
-    if bits is None or bits >= SURE:
-        return _UNARY[ufunc](_known(x))
-    whole = call(ufunc, as_term(cast(x.term, np.int64)))
-    return Number(whole, int, bits + 1)
+def _unary(function: Callable[[Any], Any], ufunc: np.ufunc) -> Callable[[Number], Any]:
+    """(neg, np.negative) → Number.__neg__: −x, +x, |x|, ~x, −True = −1; of a truth value, that of an integer."""
+
+    def method(x: Number) -> Any:
+        """x → the operator of a number; Python's where it raises, and of large integers."""
+        if x.python is float:
+            result = wrap(IMPLEMENTATIONS[ufunc](x.term)) if ufunc is not np.invert else function(1.0)
+            return Number(as_term(result), float)
+        bits = _bits(x)
+        if bits is None or bits >= SURE:
+            return function(_known(x))
+        return Number(call(ufunc, as_term(cast(x.term, np.int64))), int, bits + 1)
+
+    return method
 
 
-_UNARY = {np.negative: operator.neg, np.positive: operator.pos, np.abs: abs, np.invert: operator.invert}
+for _function, _ufunc in (
+    (operator.neg, np.negative), (operator.pos, np.positive), (operator.abs, np.abs), (operator.invert, np.invert),
+):  # fmt: skip
+    setattr(Number, f"__{_function.__name__}__", _unary(_function, _ufunc))
 
 
 def _bits(x: Any) -> int | None:
@@ -213,11 +208,13 @@ def _integers(name: str, x: Any, y: Any) -> Any:
 def _binary(name: str, x: Any, y: Any) -> Any:
     """(add, x, 2.0) → Number(x + 2.0): an operator of Python on two of its numbers, one of them traced."""
     kinds = [v.python if isinstance(v, Number) else type(v) for v in (x, y)]
+    if name == "matmul":
+        return NotImplemented
     if name in _COMPARISONS:
         return Number(call(_COMPARISONS[name], as_term(x), as_term(y)), bool, 1)
     if float in kinds:
         terms = [as_term(cast(as_term(v), np.float64)) for v in (x, y)]
-        if name in _LOGIC or "shift" in name or name == "matmul":
+        if name in _LOGIC or "shift" in name:
             return NotImplemented
         if name == "pow":
             _check_real(x, y)
@@ -225,8 +222,6 @@ def _binary(name: str, x: Any, y: Any) -> Any:
         return python_raises(result, _PYTHON[name], (x, y)) if name in _PARTIAL else result
     if name in _LOGIC and kinds == [bool, bool]:
         return Number(call(OPERATORS[name], as_term(x), as_term(y)), bool, 1)
-    if name == "matmul":
-        return NotImplemented
     found = _integers(name, x, y)
     return _PYTHON[name](_known(x), _known(y)) if found is None else found
 

@@ -117,46 +117,47 @@ def refuse_condition(of: Term | None = None, numpy_too: bool = False) -> NoRetur
     )
 
 
+_NUMBERS = {
+    "index": (
+        "an index",
+        "a size, an axis, a number of steps must be Python ints: close over it, or use functools.partial",
+        "take entries with np.take(array, index); a list must first become an array, np.stack(rows)",
+    ),
+    "str": (
+        "a Python str",
+        "show the whole array, which prints its dtype and shape, or format the result of the call",
+        "",
+    ),
+}
+"""How kinds of Python's numbers are called, and cures: for any construct, and for subscripts."""
+
+
 def refuse_number(kind: str, of: Term | None = None, numpy_too: bool = False) -> NoReturn:
     """float(x) → TraceError: the refusal of `float(x)`, `int(x)`, `operator.index(x)` or `complex(x)`."""
+    cure = "use NumPy's functions, which act on arrays of rank 0 too: np.exp instead of math.exp"
+    _refuse_other(*_NUMBERS.get(kind, (f"a Python {kind}", cure, "")), of, numpy_too)
+
+
+def refuse_array(of: Term | None = None) -> NoReturn:
+    """np.asarray(x) → TraceError: the refusal of everything that wants NumPy's own array."""
+    cure = "use NumPy functions and scipy.special ufuncs, which are recorded; np.stack joins several arrays"
+    _refuse_other("an ndarray", cure, "take entries with np.take(array, index), or choose with np.where", of)
+
+
+def _refuse_other(
+    named: str, cure: str, subscript: str, of: Term | None = None, numpy_too: bool = False
+) -> NoReturn:
+    """("an index", …) → TraceError: the refusal of what a traced array would have to become."""
     at = construct()
     if at.kind == "store":
         _refuse_store(at)
-    cure = _call_cure(at)
-    if not cure and kind == "index" and at.kind == "subscript":
-        cure = "take entries with np.take(array, index); a list must first become an array, np.stack(rows)"
-    if not cure and kind == "index":
-        cure = (
-            "a size, an axis, a number of steps must be Python ints: close over it, or use functools.partial"
-        )
-    if not cure and kind == "str":
-        cure = "show the whole array, which prints its dtype and shape, or format the result of the call"
-    named = "an index" if kind == "index" else f"a Python {kind}"
     refuse_because(
         f"a traced array cannot become {named}",
         at,
         of=of,
         cause=LOST if is_deciding() else VALUES,
-        cure=cure or "use NumPy's functions, which act on arrays of rank 0 too: np.exp instead of math.exp",
+        cure=_call_cure(at) or (at.kind == "subscript" and subscript) or cure,
         numpy_too=numpy_too,
-    )
-
-
-def refuse_array(of: Term | None = None) -> NoReturn:
-    """np.asarray(x) → TraceError: the refusal of everything that wants NumPy's own array."""
-    at = construct()
-    if at.kind == "store":
-        _refuse_store(at)
-    cure = _call_cure(at)
-    if at.kind == "subscript":
-        cure = "take entries with np.take(array, index), or choose with np.where"
-    refuse_because(
-        "a traced array cannot become an ndarray",
-        at,
-        of=of,
-        cause=LOST if is_deciding() else VALUES,
-        cure=cure
-        or "use NumPy functions and scipy.special ufuncs, which are recorded; np.stack joins several arrays",
     )
 
 

@@ -95,13 +95,8 @@ class Traced:
 
     def is_same(self, other: Traced) -> bool:
         """traced = other, keys of dicts in one order → True: whether a program of one is one of the other."""
-        return self == other and all(
-            a.exact == b.exact
-            for a, b in (
-                (self.in_structure, other.in_structure),
-                (self.out_structure, other.out_structure),
-            )
-        )
+        exact = [(t.in_structure.exact, t.out_structure.exact) for t in (self, other)]
+        return self == other and exact[0] == exact[1]
 
     @property
     def statics(self) -> list[tuple[str, Any]]:
@@ -394,13 +389,11 @@ def _outputs(result: Any, fun: Callable[..., Any]) -> tuple[list[Term], Structur
             cause="a `return` is missing, or what it returns holds no array",
             cure="return the arrays that the function computes",
         )
-    outputs = []
-    for path, leaf in zip(structure.paths("result"), leaves, strict=True):
-        if isinstance(leaf, Symbolic):
-            outputs.append(strong(leaf.term))
-        else:
-            outputs.append(strong(as_term(as_array(leaf, path))))
-    return outputs, structure
+    paths = structure.paths("result")
+    arrays = [
+        x if isinstance(x, Symbolic) else as_array(x, path) for path, x in zip(paths, leaves, strict=True)
+    ]
+    return [strong(as_term(x)) for x in arrays], structure
 
 
 def _name(fun: Any) -> str:

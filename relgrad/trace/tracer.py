@@ -397,12 +397,12 @@ def _into(out: tuple[Any, ...], result: Any, ufunc: np.ufunc, casting: str, stre
     """np.add(a, b, out=y) → y.term = a + b: the results of a ufunc written into the arrays that are given for them."""
     if any(x is not None and type(x) is not Tracer for x in out):
         refuse_output(function_name(ufunc))
-    results = result if isinstance(result, tuple) else (result,)
-    for x, y in zip(out, results, strict=True):
-        if x is not None:
-            x.update(y, ufunc, casting, stretch)
-    written = tuple([y if x is None else x for x, y in zip(out, results, strict=True)])
-    return written if isinstance(result, tuple) else written[0]
+
+    def written(y: Any, x: Any) -> Any:
+        x.update(y, ufunc, casting, stretch)
+        return x
+
+    return _each(written, result, out)
 
 
 OPERATORS = {

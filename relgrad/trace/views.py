@@ -142,9 +142,19 @@ def _item(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
     entries = key if type(key) is tuple else (key,)
     if not _rank(y) and not any(e is Ellipsis for e in entries):
         return y  # a number
-    if not all(e is None or e is Ellipsis or isinstance(e, slice) or _is_integer(e) for e in entries):
+    if not is_basic(entries):
         return y
     return _view(function, args, kwargs, y) if _is_array(x) else _array(function, args, kwargs, y)
+
+
+def is_basic(entries: Sequence[Any]) -> bool:
+    """[2, :, None] → True, [[0, 1]] → False: whether what the entries of a key choose is a view."""
+    return all(e is None or e is Ellipsis or isinstance(e, slice) or _is_integer(e) for e in entries)
+
+
+def is_traced(entries: tuple[Any, ...]) -> bool:
+    """(2, x) → True: whether something is traced in the entries of a key, or among arguments."""
+    return any(is_traced(e) if isinstance(e, tuple) else isinstance(e, Symbolic) for e in entries)
 
 
 def _is_integer(e: Any) -> bool:
@@ -195,10 +205,7 @@ def _layout(x: Any) -> np.ndarray | None:
         return None
     if at is None or at.view is None:
         return np.empty(x.shape, bool) if _is_line(x) or (at is not None and at.rows) else None
-    given = (*at.view.args, *(at.view.kwargs or {}).values())
-    if not at.certain or any(
-        isinstance(y, Symbolic) for v in given for y in (v if type(v) is tuple else [v])
-    ):
+    if not at.certain or is_traced((*at.view.args, *(at.view.kwargs or {}).values())):
         return None
     laid = _layout(at.parent)
     return None if laid is None else at.view(laid)
@@ -252,22 +259,13 @@ def _each(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
 
 
 def _spread(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
-    """np.broadcast_arrays(x, y) → protected views of both."""
-    return type(result)(
-        [
-            _view(np.broadcast_to, (x, y.shape), {}, y, guard=PROTECTED)
-            for x, y in zip(args, result, strict=True)
-        ]
-    )
-
-
-def _mesh(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
-    """np.meshgrid(x, y, copy=False) → protected views; fresh arrays otherwise."""
-    if kwargs.get("copy", True):
+    """np.broadcast_arrays(x, y), np.meshgrid(x, y, copy=False) → protected views of both; fresh arrays otherwise."""
+    certain = function is np.broadcast_arrays
+    if not certain and kwargs.get("copy", True):
         return result
     return type(result)(
         [
-            _view(function, (x,), {}, y, guard=PROTECTED, certain=False)
+            _view(np.broadcast_to, (x, y.shape), {}, y, guard=PROTECTED, certain=certain)
             for x, y in zip(args, result, strict=True)
         ]
     )
@@ -334,8 +332,7 @@ SHARING: dict[Any, Callable[..., Any]] = {
     **dict.fromkeys(["diagonal", np.diagonal, np.diag, np.broadcast_to], _protected),
     np.lib.stride_tricks.sliding_window_view: _protected,
     **dict.fromkeys([np.atleast_1d, np.atleast_2d, np.atleast_3d], _each),
-    np.broadcast_arrays: _spread,
-    np.meshgrid: _mesh,
+    **dict.fromkeys([np.broadcast_arrays, np.meshgrid], _spread),
     np.einsum: _sum_of_one,
     **dict.fromkeys(["conj", "conjugate", np.diff], _same),
     **dict.fromkeys(["astype", *_ASTYPE], _converted),

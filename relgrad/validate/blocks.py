@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ class Blocks:
 
     def __init__(self, inputs: Sequence[Term]):
         extents = {n for x in inputs for n in x.type.shape}
-        free = (n for n in _small() if n not in extents)
+        free = (n for n in count(5) if n not in extents)
         self.extents = {n: next(free) for n in sorted(extents) if n > LARGE}
         self.inputs = {x: self._input(x) for x in inputs}
 
@@ -56,25 +57,16 @@ class Blocks:
             return self.inputs[old]
         if type(op) is Constant:
             return constant(self.of(op.value)) if self.shape(op.value.shape) != op.value.shape else old
-        if "shape" in (op.__props__ or ()):
-            op = op.with_props([self.shape(v) if p == "shape" else v for p, v in _props(op)])
+        if "shape" in (props := op.__props__ or ()):
+            op = op.with_props(
+                [self.shape(v) if p == "shape" else v for p, v in zip(props, op._props(), strict=True)]
+            )
         new = op.make_node(*rands)
         if isinstance(old.type, ArrayType) and (
             new.type.dtype != old.type.dtype or new.type.shape != self.shape(old.type.shape)
         ):
             raise Unfit
         return new
-
-
-def _props(op: Any) -> list[tuple[str, Any]]:
-    return [(name, getattr(op, name)) for name in op.__props__]
-
-
-def _small() -> Iterator[int]:
-    n = 5
-    while True:
-        yield n
-        n += 1
 
 
 def in_blocks(

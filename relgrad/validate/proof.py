@@ -17,7 +17,7 @@ from relgrad.gradient import flows_of, is_implicit
 from relgrad.leaf import Input
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.theory import theories_of
-from relgrad.looks import Shown
+from relgrad.looks import Shown, shortened
 from relgrad.op import Project
 from relgrad.relation import Library
 from relgrad.schedule import replay
@@ -269,5 +269,4 @@ def _ignored(*_: Any) -> None:
 
 
 def _short(t: Term) -> str:
-    text = show(t, width=10_000, limit=16).split("\n")[0]
-    return text if len(text) <= 100 else text[:99] + "…"
+    return shortened(show(t, width=10_000, limit=16).split("\n")[0], 100)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from unification.variable import Var
 
 from relgrad.logic.aco.carriers import OP, TERM, atom
-from relgrad.logic.aco.node import UNKNOWN, Node, Symbol, instantiate, is_ground, make, variables_in
+from relgrad.logic.aco.node import UNKNOWN, Node, instantiate, is_ground, make, variables_in
 from relgrad.logic.unify import fresh
 from relgrad.op import Op
 from relgrad.term import is_term
@@ -127,14 +127,10 @@ class State(NamedTuple):
     hard: tuple[Equation, ...]
 
 
-def may_collapse(symbol: Symbol) -> bool:
-    """+ with a unit → True, f → False: its applications may equal a term with another head."""
-    return symbol.has_unit or symbol.idempotent
-
-
 def is_flexible(x: Any, rigid: frozenset[Any] = frozenset()) -> bool:
     """x + y modulo a unit → True, f(x) → False: an instance may have another head, unless in `rigid`."""
-    return type(x) is Node and not x.ground and may_collapse(x.symbol) and x not in rigid
+    collapses = type(x) is Node and (x.symbol.has_unit or x.symbol.idempotent)
+    return collapses and not x.ground and x not in rigid
 
 
 def apart(x: Any, y: Any, rigid: frozenset[Any] = frozenset()) -> bool:

@@ -165,8 +165,13 @@ def _forget(entry: Any) -> None:
 _lock = RLock()
 
 
-def interned(symbol: Symbol, key: Any, args: tuple[Any, ...] | None, parts: dict[Any, int] | None) -> Node:
-    """+, {a, b} → a + b: the one node of a symbol and its arguments, or parts; the key tells them apart."""
+def interned(
+    symbol: Symbol, key: Any, args: tuple[Any, ...] | None, parts: dict[Any, int] | None, origin: Any = None
+) -> Node:
+    """+, {a, b} → a + b: the one node of a symbol and its arguments, or parts; the key tells them apart.
+
+    `origin` is the tuple or etuple that it was read from.
+    """
     entry = symbol.nodes.get(key)
     found = entry() if entry is not None else None
     if found is not None:
@@ -177,22 +182,7 @@ def interned(symbol: Symbol, key: Any, args: tuple[Any, ...] | None, parts: dict
     else:
         node.parts = parts
     node.ground = all(map(is_ground, node.args if parts is None else parts))
-    node.origin = None
-    return _kept(node, symbol, key)
-
-
-def ground_node(symbol: Symbol, args: tuple[Any, ...], origin: Any) -> Node:
-    """("f", 1) → f(1): the application of a free symbol to atoms that can be hashed, read from a tuple or etuple."""
-    entry = symbol.nodes.get(args)
-    found = entry() if entry is not None else None
-    if found is not None:
-        return found
-    node = Node()
-    node.args, node.ground, node.origin = args, True, origin
-    return _kept(node, symbol, args)
-
-
-def _kept(node: Node, symbol: Symbol, key: Any) -> Node:
+    node.origin = origin
     node.symbol = symbol
     table = symbol.nodes
     entry = _Entry(node, _forget)

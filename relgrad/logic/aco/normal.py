@@ -13,7 +13,7 @@ from relgrad.logic.aco.node import (
     Node,
     Symbol,
     bag,
-    ground_node,
+    interned,
     make,
     remember,
     symbol_of,
@@ -126,7 +126,7 @@ def _opened(x: Any, reading: Reading, kept: list[Any]) -> Any:
         return _Frame(x, symbol_of(carrier, UNKNOWN, reading), parts)
     rands = parts[1:]
     if symbol.free and carrier.keeps and kind is not list and ATOMS.issuperset(map(type, rands)):
-        return ground_node(symbol, tuple(rands), x)
+        return interned(symbol, args := tuple(rands), args, None, x)
     return _Frame(x, symbol, rands)
 
 
