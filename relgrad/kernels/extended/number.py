@@ -114,8 +114,7 @@ class Extended(Numbers):
     def form(self) -> tuple[Any, Any, Any]:
         """x, at, far: the nearest floats, the flat places of those that are beyond their range, the numbers there."""
         if self._near is None:
-            with np.errstate(over="ignore", under="ignore"):
-                x = np.asarray(np.ldexp(self.m, np.minimum(np.maximum(self.e, -5000), 5000).astype(np.intc)))
+            x = np.asarray(np.ldexp(self.m, np.minimum(np.maximum(self.e, -5000), 5000).astype(np.intc)))
             at = self.outside.reshape(-1).nonzero()[0]
             everything = self.m.ndim == 1 and at.size == self.m.size
             far = self if everything else Extended.made([part.reshape(-1)[at] for part in self._parts])
