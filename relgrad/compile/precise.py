@@ -125,10 +125,10 @@ def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] 
 
     said = {t: _word(t.op.value, numbers) for t in subterms(*roots) if _is_long(t)}
     user = substitute(roots, {t: Literal.of(word, t) for t, word in said.items()})
-    decided = _decisions(user)
     ruled = any(t.op.implicit for t in subterms(*user))
     if ruled:
         user = substitute(user, {t: _defined(t) for t in subterms(*user) if t.op is sign})
+    own, decided = set(subterms(*user)), _decisions(user)
 
     lifted = set[Term]()
 
@@ -145,7 +145,6 @@ def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] 
             lifted.add(new)
         return new
 
-    own = set(subterms(*user))
     found = rebuild(expand([*user, *decided]), told)
     new, asked = found[: len(user)], found[len(user) :]
     return AsWritten(new, list(set(subterms(*new)).intersection(asked)))
