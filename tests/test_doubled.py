@@ -1310,6 +1310,34 @@ def _in_many_digits(name, v):
     }[name]
 
 
+VARYING = {
+    "multiples": lambda x, c: c * np.exp(-x),
+    "parts": lambda x, c: c - np.exp(x),
+    "quotients": lambda x, c: np.tanh(x) / c,
+    "negative ones too": lambda x, c: (c - 2.5) * np.exp(x),
+    "powers": lambda x, c: np.square(x) ** c,
+    "shared": lambda x, c: np.sqrt(np.sum(x) + c * np.exp(x)) - x[..., :1],
+    "of other rows": lambda x, c: np.exp(x) + np.sum(c * x, axis=-1, keepdims=True),
+}
+
+
+@pytest.mark.parametrize("name", VARYING)
+@pytest.mark.parametrize("pick", [np.max, np.min])
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
+@pytest.mark.parametrize("shape", [(4,), (1, 4), (3, 1)])
+def test_what_varies_along_the_axes_decides_which_is_the_largest(name, pick, axis, shape):
+    """max c·e⁻ˣ, c = (1, 2, 3, 4), is where c·e⁻ˣ is the largest: not where x is the least."""
+    f, x = VARYING[name], np.random.default_rng(7).normal(size=(3, 4)) + 3
+    c = np.arange(1.0, 13.0)[: math.prod(shape)].reshape(shape)
+    g = lambda x: np.sum(pick(f(x, c), axis=axis))
+    y = f(x, c)
+    there = (y == pick(y, axis=axis, keepdims=True)).astype(float)
+    expected = rg.vjp(lambda x: f(x, c), x)[1](there)
+    expected = expected[0] if isinstance(expected, tuple) else expected
+    np.testing.assert_allclose(rg.grad(g)(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(rg.grad(g, strategy="eager")(x), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("pick", [np.max, np.min])
 def test_numbers_that_tie_share_the_slope_of_the_largest(pick):
     for f, slope in (

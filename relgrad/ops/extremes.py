@@ -99,7 +99,10 @@ def _order(t: Term, axes: tuple[int, ...]) -> tuple[Term, int]:
 
 
 def _same_order(t: Term, axes: tuple[int, ...]) -> tuple[Term, int] | None:
-    """eᵘ → u, 1;    c − u → u, −1, c the same along the axes;    −2·u → u, −1;    u² → |u|, 1;    sin u → None"""
+    """eᵘ → u, 1;    c − u → u, −1;    −2·u → u, −1;    u² → |u|, 1;    sin u, [1, 2]·u → None
+
+    Numbers, and the other parts of a sum, are the same along the axes.
+    """
     op = t.op
     if op.laws.monotone and not op.jumps:
         return t.rands[0], op.laws.monotone
@@ -111,9 +114,11 @@ def _same_order(t: Term, axes: tuple[int, ...]) -> tuple[Term, int] | None:
         return None
     (number,), (x,) = numbers, (x for x in t.rands if not is_constant(x))
     low, high = np.min(number.op.value, initial=np.inf), np.max(number.op.value, initial=-np.inf)
+    if low != high:
+        return None
     if op is power and number is t.rands[1]:
-        return (absolute.make_node(x), 1) if low == high and low > 0 and low % 2 == 0 else None
-    if op is power or (op is divide and number is t.rands[0]) or low <= 0 <= high:
+        return (absolute.make_node(x), 1) if low > 0 and low % 2 == 0 else None
+    if op is power or (op is divide and number is t.rands[0]) or low == 0:
         return None
     return x, 1 if low > 0 else -1
 
