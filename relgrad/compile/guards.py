@@ -7,6 +7,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     x + c·(b·b − a)    cancels(t4, x, (t2, c)), for a number c: what is summed on matters beside what it is added to
     Σ (b·b − a)²       cancels(t3, t2, axis=-1): what is summed over axes matters beside the largest entries there
     Σ x                sum_cancels(sum_x, x)
+    cumsum x           cancels(cumsum_x, cumsum(|x|)): so what else is linear, as convolve(a, b)
     a·b, of matrices   product_cancels(matmul_a, a, b)
     log u              cancels(log_u, 1.0), for a computed u, and other functions with such zeros
     log Σ w·e^x        cancels(logsumexp_x, 1.0): the logarithm of a mixture that is nearly 1; so log |det a|
@@ -50,6 +51,7 @@ from relgrad.kernels.doubled.precise import HALF
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
+    absolute,
     add,
     divide,
     float_power,
@@ -308,7 +310,7 @@ class _Guards:
             self.found.append(term(Test(turns), *angles))
 
     def _is_exact(self, t: Term) -> bool:
-        """Whether a term has no rounding: x, 2·x, −x, x[i], float64(x): yes; 3·x, x + y: no."""
+        """Whether a term has no rounding: x, 2·x, −x, x[i], (x, y), float64(x): yes; 3·x, x + y: no."""
         op = t.op
         if type(op) in (Input, Constant) or t.type.dtype.kind != "f":
             return True
@@ -318,7 +320,7 @@ class _Guards:
             return all(given) and any(units)
         if type(op) is Cast:
             return all(given) and t.type.dtype.itemsize >= t.rands[0].type.dtype.itemsize
-        return all(given) and _moves(op)
+        return all(given) and (_moves(op) or not (op.rounds or op.jumps))
 
     def _pass(self, t: Term) -> None:
         """exp(a − b) → nothing of a − b;    log(a − b) → its last digit;    c + (a − b) → as much as the sum needs
@@ -369,6 +371,9 @@ class _Guards:
                 yield term(Test("sum_cancels", () if whole else op.axes), t, *t.rands)
         elif self._is_product(t) and t in self._matters and not axes:
             yield term(Test("product_cancels"), t, *t.rands)
+        elif op.cancels == "sum" and not isinstance(op, MatMul) and _is_mixed(((t, ()), 1)):
+            if not self._is_weighted(t.rands[0]) if len(t.rands) == 1 else all(map(self._exact.get, t.rands)):
+                yield self._cancelling(t, [(op.make_node(*map(absolute.make_node, t.rands)), ())], axes)
         elif (
             (raised := _raised(t))
             and not all(map(self._exact.get, raised[:-1]))
@@ -380,7 +385,9 @@ class _Guards:
         elif op.cancels == "rows":
             if (t.rands[0].type.shape[-1] or ROWS + 1) <= ROWS:
                 yield term(Test("ill_conditioned"), t.rands[0])
-        elif op.cancels == "centre" and any(self._is_centred_anew(op, t.rands[i]) for i in op.laws.linear):
+        elif op.cancels == "centre" and any(
+            self._is_centred_anew(op, x) for i, x in enumerate(t.rands) if not op.invariant or i in op.laws.linear
+        ):
             yield self._cancelling(t, [(as_term(op.minuend(*map(Tracer, t.rands))), ())], axes)
         elif op.cancels == "difference" and not all(self._exact[x] for x in t.rands):
             yield self._cancelling(t, [(t.rands[1], ())], axes)
@@ -621,13 +628,18 @@ def _range(x: Term, factors: Sequence[Term], sign: int) -> Interval:
 def _along(t: Term, i: int, along: frozenset[int]) -> frozenset[int]:
     """Σ (a − b)² over −1 → {−1} for (a − b)²: along which axes an operand's largest entries count, by the term's."""
     op, rank = t.op, t.rands[i].type.ndim
-    if op.elementwise:  # where a choice is made, the largest entries may be those that are not chosen
-        return frozenset() if not along or op is where or i in told(op.rough, t) else along
+    if op.elementwise:  # where a choice is made, or by weights, the largest entries may be those that are not chosen
+        if not along or op is where or i in told(op.rough, t):
+            return frozenset()
+        factors = [x for x in t.rands if x is not t.rands[i]] if op in (multiply, divide) else []
+        return frozenset([a for a in along if all(x.type.extent(a) == 1 for x in factors)])
     if isinstance(op, Reduction):
         return along.union(op.axes) if i in op.laws.linear else frozenset()
     if isinstance(op, MatMul):
         return along | {-1 - i}
     if op.laws.selects and i == 0:
+        if t.type.size is None or t.type.size != t.rands[0].type.size:  # the largest may be those that are left out
+            return frozenset()
         if set(range(-t.type.ndim, 0)) <= along:
             return frozenset(range(-rank, 0))
         if isinstance(op, Transpose):

@@ -62,7 +62,6 @@ class LogMeanExp(Reduced):
     kernel = staticmethod(kernels.logmeanexp)
     positional = 1
     tolerant = True
-    cancels = "centre"
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * Softmax(self.axes)(inputs[0])]
