@@ -36,6 +36,7 @@ from relgrad.op import Constant, Op, as_term, constant, is_constant, is_float
 from relgrad.ops.arithmetic import add, multiply, negative, sign, subtract
 from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal
+from relgrad.ops.gather import TakeAlong
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.syntax import slots
@@ -351,10 +352,15 @@ def _fits(roots: Sequence[Term]) -> bool:
 
 
 def _decisions(roots: Sequence[Term]) -> list[Term]:
-    """exp(x) > 1, floor(x·y) → themselves: terms that jump where computed floats change; x > 0 of an argument: none."""
+    """exp(x) > 1, floor(x·y) → themselves: terms that jump where computed floats change; x > 0 of an argument: none.
+
+    An order that entries are sorted by themselves is none: what is sorted does not jump.
+    """
     computed = _computed(roots)
-    every = (t for t in subterms(*roots) if isinstance(t.type, ArrayType))
-    jumps = (t for t in every if not is_float(t) or t.op.jumps)
+    every = [t for t in subterms(*roots) if isinstance(t.type, ArrayType)]
+    uses = {x for t in every for x in t.rands[1:] if not (type(t.op) is TakeAlong and x.rands == t.rands[:1])}
+    uses.update(roots, *[t.rands[:1] for t in every])
+    jumps = [t for t in every if (not is_float(t) or t.op.jumps) and t in uses]
     return [t for t in jumps if any(is_float(x) and x in computed for x in t.rands)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from relgrad.kernels import eft, formulas
 from relgrad.kernels.doubled.entries import multiply, pick, subtract
 from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open, with_error
 from relgrad.kernels.doubled.products import sliced_product
+from relgrad.kernels.index import running_argmax, running_argmin
 from relgrad.kernels.numbers import (
     LARGEST,
     alike,
@@ -102,6 +104,25 @@ def _argsort(x: Doubled, axis: int = -1, kind: Any = None) -> Any:
         if not np.all(subtract(sorted_[1:], sorted_[:-1]).signs() > 0):
             raise Undecided
     return order
+
+
+def _running(function: Callable[..., Any], sign: int) -> None:
+    """(1, 3, 2) → (0, 1, 1): where floats have the extreme entry so far, if by more than bounds; or Undecided."""
+
+    @_rule(function)
+    def rule(x: Doubled, axis: int) -> Any:
+        places = function(x.floats(), axis)
+        if not x.exact:
+            best = x.moved(lambda part: np.moveaxis(np.take_along_axis(part, places, axis), axis, 0)[:-1])
+            later = x.moved(lambda part: np.moveaxis(part, axis, 0)[1:])
+            is_new = np.diff(np.moveaxis(places, axis, 0), axis=0) > 0
+            if not np.array_equal(sign * subtract(later, best).signs() > 0, is_new):
+                raise Undecided
+        return places
+
+
+_running(running_argmax, 1)
+_running(running_argmin, -1)
 
 
 def _einsum(subscripts: str, *operands: Any, **_: Any) -> Any:

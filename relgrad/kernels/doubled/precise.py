@@ -415,7 +415,7 @@ class Again:
             except _FAILURES:
                 left_open = True
                 continue
-            decided = bool(np.all(alike))
+            decided = all(map(np.all, alike))
             left_open = not decided
             result = paired(lambda x, better: _mended(x, better, decided), result, found)  # noqa: B023
             none = none or [nan & np.isnan(lowered(x)) for x in parts(found)]
@@ -457,7 +457,7 @@ class Again:
                         left.append(some[known])
                     continue
                 for x, better in zip(whole, parts(found), strict=True):
-                    x[some] = _mended(x[some], better, alike)
+                    x[some] = _mended(x[some], better, functools.reduce(np.logical_and, alike, np.True_))
                 left.append(some[known & functools.reduce(np.logical_or, map(is_open, parts(found)))])
             places = np.concatenate([*left, places[:0]])
             if len(places) > size:  # balls are slow
@@ -467,11 +467,8 @@ class Again:
     def _computed(self, numbers: Function, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """f(numbers), and where each decision, x > 0 say, comes out in floats as well."""
         found, decided = numbers(*args, **kwargs)
-        alike = np.True_
-        if decided:
-            for a, b in zip(decided, self._function(*args, **kwargs)[1], strict=True):
-                alike = alike & (lowered(a) == b)
-        return found, alike
+        floats = self._function(*args, **kwargs)[1] if decided else []
+        return found, [lowered(a) == b for a, b in zip(decided, floats, strict=True)]
 
 
 def _with_rows(x: Any, better: Any, rows: Any) -> Any:
