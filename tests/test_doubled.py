@@ -482,19 +482,38 @@ def test_what_floats_decide_otherwise_is_left_to_them(f):
     assert several[0] == rg.stabilize(f)(x, y)
 
 
-def test_a_function_that_decides_by_what_it_computed_stays_in_floats():
-    def computed(b, c):
+def test_what_a_function_decides_by_what_it_computed_comes_out_in_floats_as_well():
+    """b·b > c − 1 → b·b − c has all its digits; where b·b > c holds of numbers and not of floats, the float stands."""
+    b, c = 1 + 2.0**-30, 1 + 2.0**-29
+
+    def far(b, c):
         return b * b - c if b * b > c - 1 else c
 
-    def given_(b, c):
-        return b * b - c if b > c - 10.0 else c
+    def near(b, c):
+        return b * b - c if b * b <= c else c
 
-    def asked(b, c):
-        return b * b - c if b > 0 else c
+    def halved(b, c):
+        step = 1.0
+        while b * b * step > 0.1:
+            step /= 2
+        return step * (b * b - c)
 
-    assert "@precise" not in rg.stabilize(computed, precise=True).source(B, B * B)
-    assert "@precise" not in rg.stabilize(given_, precise=True).source(B, B * B)
-    assert "@precise" in rg.stabilize(asked, precise=True).source(B, B * B)
+    def converged(b, c):
+        x = np.array(b)
+        while np.any(abs(x * x - c) > 1e-3):
+            x = (x + c / x) / 2
+        return x * x - c
+
+    assert rg.stabilize(far)(b, c) == 2.0**-60
+    assert rg.stabilize(near)(b, c) == near(b, c) == 0
+    assert rg.stabilize(halved)(b, c) == 2.0**-64
+    assert rg.stabilize(converged)(b, c) == 2.0**-60
+    x = np.array([b, 3.0, 1.0])
+    found, exact = rg.stabilize(converged)(x, np.full(3, c)), [Fraction(float(v)) for v in x]
+    while max(abs(v * v - Fraction(c)) for v in exact) > 1e-3:
+        exact = [(v + Fraction(c) / v) / 2 for v in exact]
+    close(found, [float(v * v - Fraction(c)) for v in exact])
+    assert rg.grad(far)(b, c) == 2 * b
 
 
 class Shown(rg.Op):

@@ -318,7 +318,14 @@ def test_arrays_of_traced_parts():
         cross = np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
         filled, listed = np.full((2, 3), w[0]), np.asarray([w[0], 1.0, w[1]])
         return (
-            [cross @ w, filled, listed, np.array(w, np.float32), made_array([w, w * 2]), np.r_[w, 1.0, 0:n]],
+            [
+                cross @ w[::-1],
+                filled,
+                listed,
+                np.array(w, np.float32),
+                made_array([w, w * 2]),
+                np.r_[w, 1.0, 0:n],
+            ],
             [np.c_[w, w * w], np.sum([w[0], w[1]]), np.dot([w[0], w[1]], [2.0, 3.0]), np.mean([w[0], 1.0])],
             [np.maximum([w[0], w[1]], 2.0), np.exp([w[0], 1.0]), np.fromiter((v * v for v in w), float)],
             [np.vectorize(lambda a, b: a * b if a > b else a)(w, 1.5), np.block([[cross, w[:, None]]])],

@@ -118,14 +118,21 @@ class AsWritten(NamedTuple):
     decisions: list[Term]
 
 
-def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] | None = None) -> AsWritten:
+def as_written(
+    roots: Sequence[Term],
+    expand: Expand,
+    numbers: frozenset[float] | None = None,
+    asked: Sequence[Term] = (),
+) -> AsWritten:
     """d/dx erf(x/10) → rounded(2/√π)·…: all derivatives written out, and constants that say whether they are exact.
 
-    Which of several computed numbers is the largest, and has the slope of that, is no matter of floats.
+    Which of several computed numbers is the largest, and has the slope of that, is no matter of floats. Others are
+    `asked` for besides: x·y > 1, of a function that goes on in one way or another.
     """
 
-    said = {t: _word(t.op.value, numbers) for t in subterms(*roots) if _is_long(t)}
-    user = substitute(roots, {t: Literal.of(word, t) for t, word in said.items()})
+    every = [*roots, *asked]
+    said = {t: _word(t.op.value, numbers) for t in subterms(*every) if _is_long(t)}
+    user = substitute(every, {t: Literal.of(word, t) for t, word in said.items()})
     ruled = any(t.op.implicit for t in subterms(*user))
     if ruled:
         user = substitute(user, {t: _defined(t) for t in subterms(*user) if t.op is sign})
@@ -147,8 +154,8 @@ def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] 
         return new
 
     found = rebuild(expand([*user, *decided]), told)
-    new, asked = found[: len(user)], found[len(user) :]
-    return AsWritten(new, list(set(subterms(*new)).intersection(asked)))
+    new, first, jumps = found[: len(roots)], found[len(roots) : len(user)], found[len(user) :]
+    return AsWritten(new, list(dict.fromkeys([*first, *set(subterms(*new)).intersection(jumps)])))
 
 
 def _extreme(t: Term) -> Term:
@@ -241,20 +248,22 @@ def mended(
 
     `near` makes of what is written what it is next to points at which it chooses otherwise.
 
-    As written means nothing where doubled arithmetic would not see all rounding, or where the function decided by what
-    is computed. That is asked when a guard trips first; the `plain` program, without guards, is what counts then.
+    As written means nothing where doubled arithmetic would not see all rounding. That is asked when a guard trips
+    first; the `plain` program, without guards, is what counts then.
     """
 
     @cache
     def written() -> Written | None:
         """f → f as written, and whether for single entries; None where that would not be known better."""
-        roots, decisions = as_written(near(traced.outputs), expand, traced.numbers)
-        if not _fits(roots) or _computed([d.term for d in traced.decisions if not _is_of_all(d.term)]):
+        asked = [d.term for d in traced.decisions if not _is_of_all(d.term) and _computed([d.term])]
+        roots, decisions = as_written(near(traced.outputs), expand, traced.numbers, asked)
+        every = [*roots, *decisions[: len(asked)]]
+        if not _fits(every):
             return None
         name, reserved = f"{compiled.program.name}_as_written", compiled.program.reserved
         program = compile_program(traced, roots, name, folds=False, decisions=decisions, reserved=reserved)
-        entrywise = not traced.outside and is_entrywise(roots)
-        return Written(program, entrywise, not entrywise and is_rowwise(roots, traced.inputs))
+        entrywise = not traced.outside and is_entrywise(every)
+        return Written(program, entrywise, not entrywise and is_rowwise(every, traced.inputs))
 
     def joined(function: Callable[..., Any], outside: Mapping[Term, Any]) -> Callable[..., Any]:
         return mending(
