@@ -21,7 +21,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
     exp(x·y − x)       cancels(max(|x·y − x|, 1), x): large parts leave few digits after the point of an exponent
     x == max(x)        ties(x, max_x), for computed x: whose slope is that of the largest
-    a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
+    a⁻¹·b, det a, l·lᵀ ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
 
 A difference of two floats that are given is right to the last digit. An operand of exp, or of a softmax, need be right
 to a few digits after the point only. A sum with an argument as a factor, Σ x·f, is as sensitive to

@@ -34,6 +34,7 @@ class Cholesky(Square):
 
     code = "np.linalg.cholesky"
     partial = True
+    cancels = "rows"
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         """ā = sym(l⁻ᵀ·Φ(lᵀ·l̄)·l⁻¹), Φ: the lower triangle with half of its diagonal (Murray 2016)."""
