@@ -989,6 +989,18 @@ def test_exponents_of_large_parts_are_watched(f, truth, g):
         assert all(abs(a - b) <= 1e-15 * abs(b) for a, b in zip(got, want, strict=True) if abs(b) > 1e-300)
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1, (0, 2)])
+def test_scales_of_exponents_may_have_fewer_axes_than_what_is_summed(axis):
+    x = np.random.default_rng(0).uniform(1, 2, size=(2, 3, 4))
+    for f in (
+        lambda x: np.exp(np.sum(x * x - x, axis=axis) / np.sum(x, axis=axis) ** 2),
+        lambda x: np.exp(-3.0 * np.max(x * x - x, axis=axis) / np.sum(x, axis=axis)),
+        lambda x: np.tanh(np.sum(np.sqrt(x) ** 2, axis=axis) / np.sum(np.sqrt(x), axis=axis) ** 2),
+    ):
+        np.testing.assert_allclose(rg.stabilize(f, relations=[])(x), f(x), rtol=1e-14)
+        np.testing.assert_allclose(rg.stabilize(f)(x), f(x), rtol=1e-14)
+
+
 def test_an_exponent_is_watched_only_where_parts_share_an_argument():
     x = np.array([0.5, 1.5])
     for f in (

@@ -421,7 +421,7 @@ class _Guards:
         Parts of inputs that no other part has are as sensitive to these as to rounding.
         """
         scale = one = constant(1, u.type.dtype)
-        while u.op in (negative, multiply, divide) or isinstance(u.op, Squeeze):
+        while u.op in (negative, multiply, divide) or (isinstance(u.op, Squeeze) and not scale.type.ndim):
             x, *other = u.rands
             if u.op is multiply and x.op not in (*_SUMS, negative, multiply, divide):
                 x, other = other[0], [x]
