@@ -1369,6 +1369,17 @@ def test_what_varies_along_the_axes_decides_which_is_the_largest(name, pick, axi
     np.testing.assert_allclose(rg.grad(g, strategy="eager")(x), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "sort", [np.sort, lambda x: np.flip(np.sort(x)), lambda x: np.take(x, np.argsort(x))]
+)
+def test_slopes_go_back_from_sorted_entries_in_balls_as_well(sort):
+    """∂ Σ c·sort(arcsin(tanh y)) = c/cosh(y), in the order of y: where 1 − tanh² is below the digits of doubles, too."""
+    y, c = np.array([-42.5, -5.34, -5.37, 3.0]), np.arange(1.0, 5)
+    found = rg.grad(lambda y: np.sum(c * sort(np.arcsin(np.tanh(y)))))(y)
+    order = sort(y)
+    close(found, [c[list(order).index(v)] / np.cosh(v) for v in y])
+
+
 @pytest.mark.parametrize("pick", [np.max, np.min])
 def test_numbers_that_tie_share_the_slope_of_the_largest(pick):
     for f, slope in (

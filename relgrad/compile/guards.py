@@ -299,7 +299,8 @@ class _Guards:
         """Along which axes the largest entries count."""
         for t in reversed(order):
             self._pass(t)
-        needed = [t for t in order if _is_floating(t) and t in self._needed]
+        # How far off an inverse is has no bound by the size of what it is made of.
+        needed = [t for t in order if _is_floating(t) and (t in self._needed or t.op.cancels == "rows")]
         self.found = [guard for t in needed for guard in self._guard(t)]
         extremes = [
             t for t in order if t.op is equal and is_extreme(*t.rands) and not self._exact[t.rands[0]]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from relgrad.kernels.containers import mapped, parts
-from relgrad.kernels.index import delay
+from relgrad.kernels.index import add_at, delay, key_along
 
 Rule = Callable[..., Any]
 OF_FLOATS_ONLY = TypeError, ValueError, AttributeError, LookupError, RuntimeError
@@ -379,6 +379,9 @@ def share_rules(kind: type[Numbers]) -> None:
     kind.named.update(dict.fromkeys(("diag_embed", "tril", "triu"), moving))
     kind.named.update({"put_at": lambda _: put_at, "linear_recurrence": lambda _: recurrence})
     kind.named["delay"] = lambda _: lambda x, axis, step: x.moved(lambda part: delay(part, axis, step))
+    kind.named["add_along"] = lambda _: (
+        lambda x, indices, axis, shape: add_at(x, key_along(indices, axis, shape), shape)
+    )
 
 
 def rules_in(table: dict[Any, Any]) -> Callable[..., Callable[[Rule], Rule]]:
