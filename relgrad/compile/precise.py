@@ -146,8 +146,8 @@ def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] 
         return new
 
     found = rebuild(expand([*user, *decided]), told)
-    new, asked = found[: len(user)], found[len(user) :]
-    return AsWritten(new, list(set(subterms(*new)).intersection(asked)))
+    new, asked = found[: len(user)], set(found[len(user) :])
+    return AsWritten(new, [t for t in subterms(*new) if t in asked])
 
 
 def _extreme(t: Term) -> Term:

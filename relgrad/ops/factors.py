@@ -119,10 +119,7 @@ class Eigh(Square):
         return TupleType((array_type(dtype, shape[:-1]), array_type(dtype, shape)))
 
     def ball(self, *balls: Any) -> Any:
-        values, vectors = np.empty(balls[0].shape[:-1], dtype=object), np.empty(balls[0].shape, dtype=object)
-        for place in np.ndindex(balls[0].shape[:-2]):
-            values[place], vectors[place] = eigh_ball(balls[0][place])
-        return values, vectors
+        return np.vectorize(eigh_ball, "OO", signature="(n,n)->(n),(n,n)")(*balls)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         """ā = sym(v·(diag(w̄) + C·skew(vᵀ·v̄))·vᵀ), Cᵢⱼ = 1/(wⱼ − wᵢ) (Giles 2008, 3.1)."""
