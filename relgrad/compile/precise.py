@@ -93,10 +93,6 @@ class Tied(Op):
     elementwise = numpy_scalar = True
     imports = ("tied",)
 
-    @property
-    def name(self) -> str:
-        return "tied"
-
     def output_type(self, *types: Any) -> Type:
         return array_type(bool, types[0].shape)
 

@@ -49,6 +49,7 @@ class Norm(_OfVectors, Reduction):
     text = "norm2({0}, axis={axis}, keepdims=True)"
     of_numbers = staticmethod(absolute)
     imports = ("norm2",)
+    range = NONNEGATIVE
     finite = True
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
@@ -63,9 +64,6 @@ class Norm(_OfVectors, Reduction):
     def slope(self, x: Any) -> Any:
         """Return ∂‖x‖/∂x."""
         return Unit(self.axes)(x)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return NONNEGATIVE
 
     def ball(self, *balls: Any) -> Any:
         total = as_balls(np.sum(balls[0] * balls[0], axis=self.axes, keepdims=True))
@@ -115,12 +113,10 @@ class Unit(_OfVectors):
     text = "unit({0}, axis={axis})"
     of_numbers = staticmethod(sign)
     imports = ("unit",)
+    is_strict = True
 
     def output_type(self, *types: Any) -> Type:
         return array_type(_float(types[0].dtype), types[0].shape)
-
-    def strict(self, node: Term) -> bool:
-        return True
 
     def project(self, x: Any, v: Any) -> Any:
         """Apply the Jacobian at x to v."""
@@ -150,16 +146,13 @@ class UnitPullback(SecondDerivative, RowsOp):
     """
 
     kernel = staticmethod(unit_pullback)
-
     cancels = "centre"
+    is_strict = True
 
     def minuend(self, *operands: Any) -> Any:
         x, v = operands
         norm = Norm(self.axes)(self._repeated(x, v))
         return v / np.where(norm == 0, 1.0, norm)
-
-    def strict(self, node: Term) -> bool:
-        return True
 
     def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
         return term(self.with_props((tuple(a for a in axes if shape[a] != 1),)), *operands)

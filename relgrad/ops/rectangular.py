@@ -285,12 +285,6 @@ def _complement(basis: str, a: Any) -> Any:
     return type(a)(made) if isinstance(a, Symbolic) else made
 
 
-@implements(np.linalg.svdvals)
-def svdvals(x: Any, /) -> Any:
-    """Trace `np.linalg.svdvals`."""
-    return svd(x, compute_uv=False)
-
-
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
     """a = q @ r: traces `np.linalg.qr`: of a wide matrix (b, c), the factors of b, and qᵀ·c beside r."""

@@ -36,6 +36,7 @@ class Reduction(Op):
     __props__ = ("axes",)
     axes: Any
     numpy_name: str = ""
+    is_strict = True
     drops_unit_axes: bool = True
     of_nothing: int | None = None
     """The result over an axis without entries."""
@@ -69,9 +70,6 @@ class Reduction(Op):
             if not axes:
                 return x
         return term(self if axes == self.axes else type(self)(axes), x)
-
-    def strict(self, node: Term) -> bool:
-        return True
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes
