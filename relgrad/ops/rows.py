@@ -41,7 +41,7 @@ class RowsOp(Op):
         return self.kernel.__name__
 
     def strict(self, node: Term) -> bool:
-        return len(node.rands) == 1
+        return self.is_strict or len(node.rands) == 1
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes
