@@ -85,18 +85,6 @@ class Cauchy(Expression):
         columns = np.sum(change, axis=-2)
         return [columns + self.sign * np.sum(change, axis=-1) if self.sign else columns]
 
-    def ball(self, *balls: Any) -> Any:
-        """cᵢⱼ = 1/(wⱼ + sign·wᵢ), and cᵢᵢ = 0, of balls."""
-        import flint
-
-        w = balls[0]
-        gaps = w[..., None, :] + self.sign * w[..., :, None] if self.sign else w[..., None, :]
-        result = np.vectorize(lambda x: 1 / x, otypes=[object])(gaps)
-        if self.sign:
-            i = np.arange(w.shape[-1])
-            result[..., i, i] = flint.arb(0)
-        return result
-
 
 @implements(cauchy)
 def trace_cauchy(w: Any, sign: int) -> Any:

@@ -66,8 +66,7 @@ class Norm(_OfVectors, Reduction):
         return Unit(self.axes)(x)
 
     def ball(self, *balls: Any) -> Any:
-        total = as_balls(np.sum(balls[0] * balls[0], axis=self.axes, keepdims=True))
-        return np.frompyfunc(lambda t: t.sqrt(), 1, 1)(total)
+        return np.sqrt(as_balls(np.sum(balls[0] * balls[0], axis=self.axes, keepdims=True)))
 
 
 class _Sloped(Under, Norm):
@@ -94,9 +93,8 @@ class PNorm(Norm):
         return PUnit(self.axes, self.order)(x)
 
     def ball(self, *balls: Any) -> Any:
-        powers = np.frompyfunc(lambda t: abs(t) ** self.order, 1, 1)(balls[0])
-        total = np.asarray(np.sum(powers, axis=self.axes, keepdims=True), dtype=object)
-        return np.frompyfunc(lambda t: t ** (1 / _exact(self.order)), 1, 1)(total)
+        total = as_balls(np.sum(np.abs(balls[0]) ** self.order, axis=self.axes, keepdims=True))
+        return total ** (1 / _exact(self.order))
 
 
 def _exact(order: float) -> Any:

@@ -77,6 +77,9 @@ class Reduction(Op):
     def compute(self, *arrays: Any) -> Any:
         return getattr(np, self.numpy_name)(arrays[0], axis=self.axes, keepdims=True)
 
+    def ball(self, *balls: Any) -> Any:
+        return self.compute(*balls)
+
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         """Σ over (−1,) → "np.sum(x, axis=-1, keepdims=True)"."""
         axis = self.axes[0] if len(self.axes) == 1 else self.axes
@@ -108,9 +111,6 @@ class Sum(Reduction):
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [broadcast_like(output_gradients[0], inputs[0])]
-
-    def ball(self, *balls: Any) -> Any:
-        return np.sum(balls[0], axis=self.axes, keepdims=True)
 
 
 FACTORS = 64
@@ -151,9 +151,6 @@ class Prod(Reduction):
         for axis in self.axes:
             x = running_products(x, axis)[-1]
         return x
-
-    def ball(self, *balls: Any) -> Any:
-        return np.prod(balls[0], axis=self.axes, keepdims=True)
 
 
 class ProdOthers(OverAxes):
