@@ -164,9 +164,12 @@ class Contract:
             self._checked(i, cell[0], kind) for i, (cell, kind) in enumerate(zip(storage, types, strict=True))
         ]
 
+    partial: bool = False
+    """Whether evaluation raises for some values of operands that have the right types: a singular matrix."""
+
     def may_raise(self, node: Term) -> bool:
-        """Whether evaluation raises for some values of operands that have the right types: a singular matrix."""
-        return False
+        """Whether that of an application raises for some values."""
+        return self.partial
 
     def _checked(self, i: int, value: Any, kind: Any) -> Any:
         """value → array of the declared type; raises OpError for another dtype or shape."""
@@ -304,9 +307,12 @@ class Contract:
         """
         return None
 
+    range: Interval | Callable[..., Interval] = REAL
+    """Where the entries of the result lie; or that, of where those of the inputs lie."""
+
     def range_of(self, *ranges: Interval) -> Interval:
         """Return where the entries of the result lie, from where those of the inputs lie."""
-        return REAL
+        return self.range(*ranges) if callable(self.range) else self.range
 
     finite: bool | Callable[..., bool] = False
     """Whether results are finite wherever operands are, short of overflow; or that, of the ranges of operands.
@@ -399,13 +405,16 @@ class Contract:
         """
         return None
 
-    def strict(self, node: Term) -> bool:
-        """NaN ∈ x → NaN = f(x, y) wherever x reaches: whether NaN in an operand, the others finite, makes all those
-        entries NaN.
+    is_strict: bool = False
+    """NaN ∈ x → NaN = f(x, y) wherever x reaches: whether NaN in an operand, the others finite, makes all those entries
+    NaN.
 
-        It can reach those of an elementwise op that it meets, and of an op over axes those along them.
-        """
-        return False
+    It can reach those of an elementwise op that it meets, and of an op over axes those along them.
+    """
+
+    def strict(self, node: Term) -> bool:
+        """Whether that holds of an application."""
+        return self.is_strict
 
     times: int = 0
     """How often what `meaning` returns is differentiated in its only operand."""
@@ -439,6 +448,16 @@ class Contract:
     def ball(self, *balls: Any) -> Any:
         """Compute the op in ball arithmetic, on object arrays of `flint.arb`."""
         raise OpError(f"op {self} has no high-precision evaluation", cure="define ball(self, *balls)")
+
+
+def along_axis(self: Any, node: Term, i: int) -> tuple[int, ...] | None:
+    """cumsum over −1 → (−1,): what an op that acts along one axis answers to `mixes`."""
+    return (self.axis,)
+
+
+def of_first(x: Interval, *others: Interval) -> Interval:
+    """[0, 1], … → [0, 1]: the range of entries that are some of the first operand's."""
+    return x
 
 
 def total(tangents: Sequence[Any]) -> Any:

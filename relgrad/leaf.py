@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
+from relgrad.contract import of_first
 from relgrad.op import Labelled, Op
 from relgrad.term import Term, rebuild, term
 from relgrad.types import REAL, ArrayType, DisconnectedType, Interval, NullType, Type
@@ -15,16 +16,13 @@ class Leaf(Labelled):
 
     arity = 0
     array: ArrayType
-    range: Interval
+    range: Interval  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def type_of(self, rands: tuple[Term, ...]) -> Type:
         return self.array
 
     def make_node(self, *inputs: Any) -> Term:
         return term(self)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return self.range
 
 
 class Input(Leaf):
@@ -60,6 +58,7 @@ class Anchor(Op):
     __props__ = ("serial",)
     serial: int
     rounds = False
+    range = staticmethod(of_first)
 
     def output_type(self, *types: Any) -> Type:
         return types[0]
@@ -69,9 +68,6 @@ class Anchor(Op):
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return names[0]
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0]]

@@ -32,6 +32,7 @@ KINDS: dict[str, Any] = {
     "view_map": (Mapping, type(None)),
     "distance": (tuple, type(None)),
     "n_outputs": int,
+    "range": (Interval, Callable),
     "finite": (bool, Callable),
     "divisors": tuple,
     "signs": tuple,

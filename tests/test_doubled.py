@@ -1373,7 +1373,7 @@ def test_what_varies_along_the_axes_decides_which_is_the_largest(name, pick, axi
     "sort", [np.sort, lambda x: np.flip(np.sort(x)), lambda x: np.take(x, np.argsort(x))]
 )
 def test_slopes_go_back_from_sorted_entries_in_balls_as_well(sort):
-    """∂ Σ c·sort(arcsin(tanh y)) = c/cosh(y), in the order of y: where 1 − tanh² is below the digits of doubles, too."""
+    """∂ Σ c·sort(arcsin(tanh y)) = c/cosh(y), in the order of y: where 1 − tanh² is below doubled digits, too."""
     y, c = np.array([-42.5, -5.34, -5.37, 3.0]), np.arange(1.0, 5)
     found = rg.grad(lambda y: np.sum(c * sort(np.arcsin(np.tanh(y)))))(y)
     order = sort(y)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from relgrad.contract import of_first
 from relgrad.op import Op
 from relgrad.term import Term
-from relgrad.types import Interval, Type
+from relgrad.types import Type
 
 
 class Mended(Op):
@@ -16,6 +17,7 @@ class Mended(Op):
     """
 
     called = True
+    range = staticmethod(of_first)
     stand_in = "lambda values, *arguments: values"
 
     def type_of(self, rands: tuple[Term, ...]) -> Type:
@@ -23,9 +25,6 @@ class Mended(Op):
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0], *[None] * (len(inputs) - 1)]
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
 
     def ball(self, *balls: Any) -> Any:
         return balls[0]

@@ -44,15 +44,29 @@ HIGHEST = 16
 SCALAR = array_type(np.float64)
 
 
-class Series(Elementwise):
+class _OfBody(Elementwise):
+    """An op that is a function f, `body` of `argument`, or what is made of it."""
+
+    # The body is a prop, and always ground.
+    ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+    body: Term
+    argument: Term
+
+    def with_props(self, props: Sequence[Any]) -> Op:
+        return self
+
+    def meaning(self, *operands: Any) -> Any:
+        """The body, of another argument."""
+        return Tracer(applied(self.body, self.argument, as_term(operands[0])))
+
+
+class Series(_OfBody):
     """f near `point` → Σ cₖ·tᵏ, elsewhere as written: a function f, `body` of `argument(range)`, with its own series.
 
     Its derivative is the derivative of the body, in which what cancels near the point is found again.
     """
 
     __props__ = ("body", "argument", "point")
-    # The body is a prop, and always ground.
-    ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def __init__(self, body: Term, argument: Term, point: float, terms: Terms):
         super().__init__("series", self._compute, lambda g, out, x: g * Slope(body, argument)(x), called=True)
@@ -62,9 +76,6 @@ class Series(Elementwise):
         return f"series{{{self.terms}, t = x - {self.point:g}}}"
 
     __str__ = __repr__
-
-    def with_props(self, props: Sequence[Any]) -> Op:
-        return self
 
     def made_of(self) -> tuple[Any, ...]:
         return self.body, self.argument, self.point, self.terms
@@ -80,9 +91,6 @@ class Series(Elementwise):
 
     def _compute(self, x: Any) -> Any:
         return near(x, self.point, *self.terms, lambda z: values(self.body, self.argument, z))
-
-    def meaning(self, *operands: Any) -> Any:
-        return Tracer(applied(self.body, self.argument, as_term(operands[0])))
 
     def outside(self, *operands: Any) -> Any:
         """∨ of the ops' own tests: where x is outside of the domain of an op in the body, in a branch that is taken.
@@ -104,25 +112,23 @@ class Series(Elementwise):
 
     def range_of(self, *ranges: Interval) -> Interval:
         """f(range of x), op by op; closed at both ends, as a limit may be a value that others only come near."""
-        known: dict[Term, Interval] = {self.argument: ranges[0]}
-        for node in subterms(self.body):
-            if type(node.op) is Constant:
-                known[node] = range_of(node)
-            elif node not in known:
-                known[node] = node.op.range_of(*[known[rand] for rand in node.rands])
-        found = known[self.body]
+        found = self._by_ops(ranges[0], lambda t, known: t.op.range_of(*known) if known else range_of(t))
         return Interval(found.low, found.high)  # a limit may be what other values only come near
 
     def ball(self, *balls: Any) -> Any:
         """f(ball of x), op by op."""
-        known: dict[Term, Any] = {self.argument: balls[0]}
+        return self._by_ops(balls[0], lambda t, known: t.op.ball(*known))
+
+    def _by_ops(self, x: Any, made: Callable[[Term, list[Any]], Any]) -> Any:
+        """What is made of the body, operands first, where the argument is x."""
+        known = {self.argument: x}
         for node in subterms(self.body):
             if node not in known:
-                known[node] = node.op.ball(*[known[rand] for rand in node.rands])
+                known[node] = made(node, [known[rand] for rand in node.rands])
         return known[self.body]
 
 
-class Slope(Elementwise):
+class Slope(_OfBody):
     """f′ of a body f, implicit: the scheduler writes it out, and stabilises it, as a function by itself.
 
     So the cotangent that it is multiplied with does not get between its parts, in which a cancellation is found.
@@ -130,7 +136,6 @@ class Slope(Elementwise):
 
     __props__ = ("body", "argument")
     implicit = True
-    ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
     times = 1
 
     def __init__(self, body: Term, argument: Term):
@@ -138,16 +143,9 @@ class Slope(Elementwise):
         super().__init__("slope", self._compute, again)
         self.body, self.argument = body, argument
 
-    def with_props(self, props: Sequence[Any]) -> Op:
-        return self
-
     def parts(self, node: Term) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Term, ...]]:
         """The body, cotangents and arguments that are differentiated in the graph around: none of each."""
         return (), (), ()
-
-    def meaning(self, *operands: Any) -> Any:
-        """The body, of which this is the derivative."""
-        return Tracer(applied(self.body, self.argument, as_term(operands[0])))
 
     def explicit(self, conventions: Conventions) -> Term:
         """Return the derivative, one layer after the other written out, as a body."""

@@ -98,9 +98,8 @@ def in_series(
         nodes = list(subterms(*roots))
     base = _bases(nodes)
     exposed = _exposed(nodes, base, roots)
-    products, sums = _products(nodes, base), _sums(nodes, base)
-    if not exposed and not products and not sums:
-        return list(given), []
+    products = set(_largest(nodes, base, (multiply, divide), _is_part_of_product))
+    sums = set(_largest(nodes, base, (add, subtract), _is_part_of_sum))
     new: dict[Term, Term] = {}
     found: list[Expanded] = []
 
@@ -142,16 +141,11 @@ def in_series(
         u = base.get(t)
         after = function(t, u) if u is not None and u is not t and t in exposed else None
         if after is None and t in products:
-            after = _regrouped(products[t], base, new, function)
-            after = after if after is None or after.type == t.type else None
+            after = _regrouped(_factors(t, base), base, new, function)
         if after is None and t in sums:
-            after = _gathered(sums[t], base, new, function)
-            for freed in _set_free(sums[t], base) if after is None else ():
-                after = _gathered(freed, base, new, function, freed[-1])
-                if after is not None:
-                    break
-            after = after if after is None or after.type == t.type else None
-        if after is None:
+            ways = (_gathered(some, base, new, function, needed) for some, needed in _summands(t, base))
+            after = next((way for way in ways if way is not None), None)
+        if after is None or after.type != t.type:
             rands = [new.get(rand, rand) for rand in t.rands]
             same = all(a is b for a, b in zip(rands, t.rands, strict=True))
             after = t if same else t.op.with_rands(t, rands)
@@ -391,33 +385,23 @@ def _exposed(nodes: Sequence[Term], base: dict[Term, Term], roots: Sequence[Term
     return found
 
 
-def _products(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[tuple[Term, int]]]:
-    """sin(x)·y/x → [(sin(x), 1), (y, 1), (x, −1)]: the largest products in which functions of one term may cancel.
-
-    Each factor with the exponent 1 or −1.
-    """
+def _largest(
+    nodes: Sequence[Term],
+    base: dict[Term, Term],
+    ops: Sequence[Any],
+    is_part: Callable[[Term, dict[Term, Term]], bool],
+) -> Iterator[Term]:
+    """[x·y, sin(x·y/z), x·y/z], products ⟶ x·y/z: the sums, or products, that are no part of another one."""
     inner: set[Term] = set()
-    found: dict[Term, list[tuple[Term, int]]] = {}
     for t in reversed(nodes):
-        if t in inner or t.op not in (multiply, divide) or base.get(t) is not t:
-            continue
-        _open(t, base, _is_part_of_product, inner)
-        factors = _factors(t, base)
-        bases = [base[f] for f, _ in factors if f in base and base[f] is not f]
-        divided = any(_divides(f, e) for f, e in factors)
-        again = divided and len(factors) > 2 and len(bases) != len(set(bases))
-        if again or _shared(factors, base) or (divided and any(_powers(u, factors) for u in set(bases))):
-            found[t] = factors
-    return found
-
-
-def _shared(factors: Sequence[tuple[Term, int]], base: dict[Term, Term]) -> bool:
-    """Whether a divisor and another factor are functions of one term: sin(x)·y/x: yes; sin(x)·y/z: no."""
-    groups: dict[Term, _Factors] = {}
-    for f, e in factors:
-        if f in base:
-            groups.setdefault(base[f], []).append((f, e))
-    return any(map(_may_cancel, groups.values()))
+        if t not in inner and t.op in ops and base.get(t) is t:
+            stack = [t]
+            while stack:
+                node = stack.pop()
+                if node not in inner and is_part(node, base):
+                    inner.add(node)
+                    stack.extend(node.rands)
+            yield t
 
 
 def _may_cancel(factors: _Factors) -> bool:
@@ -442,21 +426,6 @@ def _has_pole(op: Any) -> bool:
             return False
 
 
-def _sums(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[_Summand]]:
-    """w·x·f(x) − w·g(x), y² + eˣ − x → summands: of the largest sums in which several differ by functions of a term."""
-    inner: set[Term] = set()
-    found: dict[Term, list[_Summand]] = {}
-    for t in reversed(nodes):
-        if t in inner or t.op not in (add, subtract) or base.get(t) is not t:
-            continue
-        _open(t, base, _is_part_of_sum, inner)
-        added = list(islice(_added(t, base), WIDEST + 1))
-        summands = [_Summand(node, sign, _factors(node, base)) for node, sign in added]
-        if len(summands) <= WIDEST and (_alike(summands, base) or any(_at_number(s.term) for s in summands)):
-            found[t] = summands
-    return found
-
-
 def _at_number(t: Term) -> tuple[Term, Term] | None:
     """Δ(x², 1) = x² − 1 ⟶ x², 1: an increment from a number, as two summands that others may share; or None."""
     op = t.op
@@ -470,28 +439,19 @@ def _at_number(t: Term) -> tuple[Term, Term] | None:
     return op.of.make_node(t.rands[0], *t.rands[2:-1]), constant(value, t.type.dtype)
 
 
-def _set_free(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator[list[_Summand]]:
-    """Δ(x², 1) + y − log y ⟶ x² + y − log y − 1: sums in which a number that one summand has taken is another's."""
-    for i, s in enumerate(summands):
-        if (parts := _at_number(s.term)) is not None:
-            of, at = parts
-            base.setdefault(of, base[s.term])
-            own = _Summand(of, s.sign, [(of, 1)]), _Summand(at, -s.sign, [(at, 1)])
-            yield [*summands[:i], *summands[i + 1 :], *own]
-
-
-def _open(
-    t: Term, base: dict[Term, Term], is_part: Callable[[Term, dict[Term, Term]], bool], inner: set[Term]
-) -> None:
-    """(a + b) − c, {} → {(a + b) − c, a + b}: adds the sums in a sum, or the products in a product, to those that are
-    opened already.
+def _summands(t: Term, base: dict[Term, Term]) -> Iterator[tuple[list[_Summand], _Summand | None]]:
+    """Δ(x², 1) + y − log y ⟶ itself; x² + y − log y − 1, with −1: the summands of a sum; and where one of them has
+    taken a number that may be another's, with that set free.
     """
-    stack = [t]
-    while stack:
-        node = stack.pop()
-        if node not in inner and is_part(node, base):
-            inner.add(node)
-            stack.extend(node.rands)
+    summands = [_Summand(x, sign, _factors(x, base)) for x, sign in islice(_added(t, base), WIDEST + 1)]
+    if len(summands) <= WIDEST:
+        yield summands, None
+        for i, s in enumerate(summands):
+            if (parts := _at_number(s.term)) is not None:
+                of, at = parts
+                base.setdefault(of, base[s.term])
+                number = _Summand(at, -s.sign, [(at, 1)])
+                yield [*summands[:i], *summands[i + 1 :], _Summand(of, s.sign, [(of, 1)]), number], number
 
 
 def _is_part_of_sum(t: Term, base: dict[Term, Term]) -> bool:
@@ -555,7 +515,7 @@ def _gathered(
     base: dict[Term, Term],
     new: dict[Term, Term],
     function: Callable[[Term, Term], Term | None],
-    needed: _Summand | None = None,
+    needed: _Summand | None,
 ) -> Term | None:
     """w·x·f(x) − w·g(x) + y → w·series(x·f(x) − g(x)) + y, where that function of x needs a series; else None.
 
@@ -674,29 +634,23 @@ def _regrouped(
     function: Callable[[Term, Term], Term | None],
 ) -> Term | None:
     """sin(x)·y/x → series(sin(x)/x)·y: factors that are functions of one term together, where they need a series."""
-    groups: dict[Any, list[tuple[Term, int]]] = {}
+    groups: dict[Term, _Factors] = {}
     for f, e in factors:
         groups.setdefault(base.get(f, f), []).append((f, e))
-    above: list[Term] = []
-    below: list[Term] = []
-    changed = False
-    for u, group in list(groups.items()):
+    for u, group in groups.items():
         over = None if u is group[0][0] else _over_powers(u, group, factors, function)
         if over is not None:
             whole, used, left = over
             rest = [(f, e) for f, e in factors if f not in used and (f, e) not in group]
             return _product([(whole, 1), *left, *[(new.get(f, f), e) for f, e in rest]])
+    wholes = {u: function(_product(group), u) for u, group in groups.items() if _may_cancel(group)}
+    if not any(wholes.values()):
+        return None
+    parts: _Factors = []
     for u, group in groups.items():
-        whole = None
-        if _may_cancel(group):
-            whole = function(_product(group), u)
-        if whole is not None:
-            changed = True
-            above.append(whole)
-            continue
-        for f, e in group:
-            (above if e > 0 else below).append(new.get(f, f))
-    return _product([*[(f, 1) for f in above], *[(f, -1) for f in below]]) if changed else None
+        whole = wholes.get(u)
+        parts += [(new.get(f, f), e) for f, e in group] if whole is None else [(whole, 1)]
+    return _product(parts)
 
 
 def _product(factors: Sequence[tuple[Term, int]]) -> Term:

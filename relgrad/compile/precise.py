@@ -94,10 +94,6 @@ class Tied(Op):
     elementwise = numpy_scalar = True
     imports = ("tied",)
 
-    @property
-    def name(self) -> str:
-        return "tied"
-
     def output_type(self, *types: Any) -> Type:
         return array_type(bool, types[0].shape)
 
@@ -154,8 +150,8 @@ def as_written(
         return new
 
     found = rebuild(expand([*user, *decided]), told)
-    new, first, jumps = found[: len(roots)], found[len(roots) : len(user)], found[len(user) :]
-    return AsWritten(new, list(dict.fromkeys([*first, *set(subterms(*new)).intersection(jumps)])))
+    new, first, jumps = found[: len(roots)], found[len(roots) : len(user)], set(found[len(user) :])
+    return AsWritten(new, [*first, *(t for t in subterms(*new) if t in jumps.difference(first))])
 
 
 def _extreme(t: Term) -> Term:

@@ -215,7 +215,7 @@ class _Masks:
         # The op itself says what it makes of NaN. Where it is linear, the numbers beside do not matter.
         linear = all(i in op.laws.linear for i, x in enumerate(node.rands) if self.of.get(x) is not None)
         applied = self._applied(node, ones=linear and type(op) is not Project)
-        reached = _either([_reached(node, i, m) for i, m in given.items()])
+        reached = _either([_along(mixed(node, i), m) for i, m in given.items()])
         if not isinstance(node.type, ArrayType):
             self._guarded[node] = applied
             return reached
@@ -225,10 +225,9 @@ class _Masks:
 
     def _tied(self, node: Term, given: Sequence[Term]) -> Term:
         """Σ a over axes → any(¬def a) along these: the entries that an op ties to some of which one is given."""
-        mask, op = _either(given), node.op
+        mask = _either(given)
         assert mask is not None
-        axes = () if op.elementwise else tuple([a for a in op.axes if -a <= mask.type.ndim])
-        return as_term(np.any(Tracer(mask), axis=axes, keepdims=True)) if axes else mask
+        return _along(() if node.op.elementwise else node.op.axes, mask)
 
     def _applied(self, node: Term, ones: bool = False) -> Term:
         """op(a, …) → op(nan where ¬def a, …); with `ones`, of 1 in place of numbers."""
@@ -242,9 +241,8 @@ class _Masks:
         return nan_where.make_node(mask, ones_like(x) if ones else x)
 
 
-def _reached(node: Term, i: int, mask: Term) -> Term:
-    """cumprod x over −1, ¬def x → any(¬def x) along −1: the entries of a term that some of one operand may be in."""
-    axes = mixed(node, i)
+def _along(axes: tuple[int, ...] | None, mask: Term) -> Term:
+    """(−1,), ¬def x → any(¬def x) along −1: entries that some of a mask reach, which mix along axes; None is all."""
     if axes is None:
         return as_term(np.any(Tracer(mask)))
     axes = tuple([a for a in axes if -a <= mask.type.ndim])

@@ -14,6 +14,7 @@ from unification.core import _reify, _unify, construction_sentinel, unify
 from unification.variable import Var
 
 from relgrad.op import Op
+from relgrad.ops.arguments import is_ground
 from relgrad.term import Rands, Term, Unknown, is_term, operands_first, rebuilt
 
 Unknown.register(Var)
@@ -215,15 +216,11 @@ def _applied(node: Term, op: Any, rands: list[Any]) -> Any:
     """sin, [x] → sin(x), [a] → the pattern sin(a): the op applied to new operands, a term of the graph where nothing is
     open.
     """
-    if op.ground and all(map(_is_ground, rands)):
+    if op.ground and all(map(is_ground, rands)):
         return op.make_node(*rands)
     if op is node.op and all(map(is_, rands, node.rands)):
         return node
     return rebuilt((op, *rands))
-
-
-def _is_ground(x: Any) -> bool:
-    return is_term(x) and x.ground
 
 
 def _open_order(root: Term) -> tuple[Term, ...]:

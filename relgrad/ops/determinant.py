@@ -10,7 +10,8 @@ import numpy as np
 from relgrad.implementations import implements
 from relgrad.kernels.linalg import cofactor, cofactor_derivative
 from relgrad.op import as_term
-from relgrad.ops.arguments import log_or_infinite
+from relgrad.ops.arithmetic import sign
+from relgrad.ops.exponential import log
 from relgrad.ops.expression import SecondDerivative
 from relgrad.ops.matmul import swap
 from relgrad.ops.square import Square, outputs_like, over_matrices, square_shape
@@ -142,9 +143,7 @@ class SLogDet(Square):
 
     def ball(self, *balls: Any) -> Any:
         det = Det().ball(balls[0])
-        return np.frompyfunc(lambda d: d.sgn(), 1, 1)(det), np.frompyfunc(
-            lambda d: log_or_infinite(abs(d)), 1, 1
-        )(det)
+        return sign.ball(det), log.ball(np.abs(det))
 
 
 @implements(np.linalg.det)

@@ -16,7 +16,6 @@ from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.ops.rows import RowsOp, differentiable, over_axes
 from relgrad.ops.structure import broadcast_like
-from relgrad.term import Term
 from relgrad.types import REAL, Interval
 
 __all__ = [
@@ -34,9 +33,7 @@ class _Map(RowsOp):
     """
 
     laws = Laws(linear=(0,))
-
-    def strict(self, node: Term) -> bool:
-        return True
+    is_strict = True
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         """ḡ = L*(h, p), p̄ = pull_p(h, g, p), for the cotangent h."""

@@ -18,7 +18,7 @@ from relgrad.ops.arguments import refuse
 from relgrad.ops.casting import Cast
 from relgrad.ops.structure import BroadcastTo, broadcast_to, expand, squeeze
 from relgrad.term import Term, term
-from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
+from relgrad.types import Type, array_type, broadcast_shapes
 
 Rule = Callable[..., Any]
 
@@ -43,8 +43,6 @@ class Elementwise(Labelled):
     ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
     # A number of each, where other ops may leave it open.
     arity: int  # pyright: ignore[reportIncompatibleVariableOverride]
-    range: Interval | Callable[..., Interval] = REAL
-    """Where results lie, or that, of the ranges of operands."""
     dtype: Callable[..., np.dtype] | None = None
     """The dtype of results, of those of operands, where NumPy's promotion does not say it."""
     undefined: str | None = None
@@ -217,9 +215,6 @@ class Elementwise(Labelled):
             return None
         return "zero_log", np.where(self.zero_log(*operands), np.nan, self(*operands))
 
-    def strict(self, node: Term) -> bool:
-        return self.is_strict
-
     def compute(self, *arrays: Any) -> Any:
         return self.function(*arrays)
 
@@ -257,9 +252,6 @@ class Elementwise(Labelled):
     def _check_defined(self) -> None:
         if self.undefined is not None:
             raise GradientError(f"the gradient of {self.label} is not defined", cause=self.undefined)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return self.range(*ranges) if callable(self.range) else self.range
 
     def ball(self, *balls: Any) -> Any:
         if self.scalar_ball is None:

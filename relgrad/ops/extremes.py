@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import Laws, of_first
 from relgrad.errors import GradientError, ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import Op, is_constant
@@ -31,13 +31,11 @@ class _Extreme(Reduction):
     finite = True
     out_of_range = "stays"
     rounds = False
+    range = staticmethod(of_first)
 
     def output_type(self, *types: Any) -> Type:
         _require_entries(self, types[0].shape)
         return super().output_type(*types)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         mask, count = self._ties(inputs[0], outputs[0])
@@ -150,6 +148,7 @@ class Any_(Reduction):
 
     numpy_name = "any"
     connected = ()
+    range = Interval(0.0, 1.0)
 
     @property
     def name(self) -> str:
@@ -157,9 +156,6 @@ class Any_(Reduction):
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         return np.dtype(bool)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return Interval(0.0, 1.0)
 
     def ball(self, *balls: Any) -> Any:
         """[0, 2] → 1: entries other than 0 joined by ∨ (∧) along each axis, of balls."""
@@ -187,6 +183,7 @@ class ArgMax(Reduction):
     connected = ()
     drops_unit_axes = False
     rounds = False
+    range = NONNEGATIVE
 
     def output_type(self, *types: Any) -> Type:
         _require_entries(self, types[0].shape)
@@ -194,9 +191,6 @@ class ArgMax(Reduction):
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         return np.dtype(np.intp)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return NONNEGATIVE
 
     def compute(self, *arrays: Any) -> Any:
         return getattr(np, self.numpy_name)(arrays[0], axis=self._axis, keepdims=True)

@@ -86,18 +86,6 @@ class Cauchy(Expression):
         columns = np.sum(change, axis=-2)
         return [columns + self.sign * np.sum(change, axis=-1) if self.sign else columns]
 
-    def ball(self, *balls: Any) -> Any:
-        """cᵢⱼ = 1/(wⱼ + sign·wᵢ), and cᵢᵢ = 0, of balls."""
-        import flint
-
-        w = balls[0]
-        gaps = w[..., None, :] + self.sign * w[..., :, None] if self.sign else w[..., None, :]
-        result = np.vectorize(lambda x: 1 / x, otypes=[object])(gaps)
-        if self.sign:
-            i = np.arange(w.shape[-1])
-            result[..., i, i] = flint.arb(0)
-        return result
-
 
 @implements(cauchy)
 def trace_cauchy(w: Any, sign: int) -> Any:
@@ -120,10 +108,7 @@ class Eigh(Square):
         return TupleType((array_type(dtype, shape[:-1]), array_type(dtype, shape)))
 
     def ball(self, *balls: Any) -> Any:
-        values, vectors = np.empty(balls[0].shape[:-1], dtype=object), np.empty(balls[0].shape, dtype=object)
-        for place in np.ndindex(balls[0].shape[:-2]):
-            values[place], vectors[place] = eigh_ball(balls[0][place])
-        return values, vectors
+        return np.vectorize(eigh_ball, "OO", signature="(n,n)->(n),(n,n)")(*balls)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         """ā = sym(v·(diag(w̄) + C·skew(vᵀ·v̄))·vᵀ), Cᵢⱼ = 1/(wⱼ − wᵢ) (Giles 2008, 3.1)."""

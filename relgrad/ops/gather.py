@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import FRESH, SELECTION
+from relgrad.contract import FRESH, SELECTION, along_axis
 from relgrad.errors import ShapeError
 from relgrad.kernels import add_along, add_at, put_at
 from relgrad.op import as_term
@@ -144,13 +144,12 @@ class TakeAlong(Rearrangement):
     laws = SELECTION
     view_map = FRESH
     connected = (0,)
+    mixes = along_axis
+    partial = True
 
     @property
     def name(self) -> str:
         return "take_along_axis"
-
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return (self.axis,)
 
     def output_type(self, *types: Any) -> Type:
         """(float64 (2, 5), int (2, 3)), axis −1 → float64 (2, 3); raises ShapeError for shapes that do not fit."""
@@ -166,9 +165,6 @@ class TakeAlong(Rearrangement):
             return array_type(x.dtype, broadcast_shapes(tuple(shape), indices.shape))
         except ValueError as error:
             raise ShapeError(f"np.take_along_axis: {error}") from None
-
-    def may_raise(self, node: Term) -> bool:
-        return True
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         """x̄[i, indices[i, j]] += ȳ[i, j]."""
@@ -193,13 +189,11 @@ class AddAlong(Rearrangement):
     shape: tuple[int, ...] | None
     imports = ("add_along",)
     connected = (0,)
+    mixes = along_axis
 
     @property
     def name(self) -> str:
         return "add_along_axis"
-
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return (self.axis,)
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, types[-1].shape if self.shape is None else self.shape)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import FRESH, SELECTION
+from relgrad.contract import FRESH, SELECTION, along_axis
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
@@ -26,7 +26,7 @@ from relgrad.ops.indexing import getitem
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import broadcast_to, expand
 from relgrad.term import Term
-from relgrad.types import ArrayType, Extent, Interval, Type, array_type
+from relgrad.types import ArrayType, Extent, Type, array_type
 
 
 class Concatenate(Expression):
@@ -35,6 +35,7 @@ class Concatenate(Expression):
     __props__ = ("axis",)
     axis: int
     text = "np.concatenate(({operands}), axis={axis})"
+    range = staticmethod(hull)
     finite = True
     out_of_range = "stays"
     rounds = False
@@ -95,9 +96,6 @@ class Concatenate(Expression):
             start += extent
         return None
 
-    def range_of(self, *ranges: Interval) -> Interval:
-        return hull(*ranges)
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (g,) = output_gradients
         return [Part(self.axis, i)(g, *inputs) if x.dtype.kind == "f" else None for i, x in enumerate(inputs)]
@@ -122,9 +120,7 @@ class Part(Rearrangement):
     index: int
     laws = SELECTION
     connected = (0,)
-
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return (self.axis,)
+    mixes = along_axis
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, types[1 + self.index].shape)

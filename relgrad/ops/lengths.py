@@ -49,6 +49,7 @@ class Norm(_OfVectors, Reduction):
     text = "norm2({0}, axis={axis}, keepdims=True)"
     of_numbers = staticmethod(absolute)
     imports = ("norm2",)
+    range = NONNEGATIVE
     finite = True
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
@@ -64,12 +65,8 @@ class Norm(_OfVectors, Reduction):
         """Return ∂‖x‖/∂x."""
         return Unit(self.axes)(x)
 
-    def range_of(self, *ranges: Interval) -> Interval:
-        return NONNEGATIVE
-
     def ball(self, *balls: Any) -> Any:
-        total = as_balls(np.sum(balls[0] * balls[0], axis=self.axes, keepdims=True))
-        return np.frompyfunc(lambda t: t.sqrt(), 1, 1)(total)
+        return np.sqrt(as_balls(np.sum(balls[0] * balls[0], axis=self.axes, keepdims=True)))
 
 
 class _Sloped(Under, Norm):
@@ -96,9 +93,8 @@ class PNorm(Norm):
         return PUnit(self.axes, self.order)(x)
 
     def ball(self, *balls: Any) -> Any:
-        powers = np.frompyfunc(lambda t: abs(t) ** self.order, 1, 1)(balls[0])
-        total = np.asarray(np.sum(powers, axis=self.axes, keepdims=True), dtype=object)
-        return np.frompyfunc(lambda t: t ** (1 / _exact(self.order)), 1, 1)(total)
+        total = as_balls(np.sum(np.abs(balls[0]) ** self.order, axis=self.axes, keepdims=True))
+        return total ** (1 / _exact(self.order))
 
 
 def _exact(order: float) -> Any:
@@ -115,12 +111,10 @@ class Unit(_OfVectors):
     text = "unit({0}, axis={axis})"
     of_numbers = staticmethod(sign)
     imports = ("unit",)
+    is_strict = True
 
     def output_type(self, *types: Any) -> Type:
         return array_type(_float(types[0].dtype), types[0].shape)
-
-    def strict(self, node: Term) -> bool:
-        return True
 
     def project(self, x: Any, v: Any) -> Any:
         """Apply the Jacobian at x to v."""
@@ -150,16 +144,13 @@ class UnitPullback(SecondDerivative, RowsOp):
     """
 
     kernel = staticmethod(unit_pullback)
-
     cancels = "centre"
+    is_strict = True
 
     def minuend(self, *operands: Any) -> Any:
         x, v = operands
         norm = Norm(self.axes)(self._repeated(x, v))
         return v / np.where(norm == 0, 1.0, norm)
-
-    def strict(self, node: Term) -> bool:
-        return True
 
     def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
         return term(self.with_props((tuple(a for a in axes if shape[a] != 1),)), *operands)

@@ -55,7 +55,7 @@ def _matrix(x: Any, order: Any, rows: int, columns: int, keepdims: bool) -> Any:
     if order in (None, "fro"):
         return _vector(x, 2, axes, keepdims)
     if order in (2, -2, "nuc"):
-        s = call(np.linalg.svdvals, call(np.moveaxis, _floating(x), (rows, columns), (-2, -1)))
+        s = call(np.linalg.svd, call(np.moveaxis, _floating(x), (rows, columns), (-2, -1)), compute_uv=False)
         node = call({2: np.max, -2: np.min, "nuc": np.sum}[order], s, axis=-1)
         return call(np.expand_dims, node, axes) if keepdims else node
     if order not in (1, -1, INF, -INF):

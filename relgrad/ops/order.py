@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import FRESH
+from relgrad.contract import FRESH, along_axis
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
@@ -23,7 +23,7 @@ from relgrad.ops.derived import array, derived
 from relgrad.ops.expression import Expression
 from relgrad.ops.gather import TakeAlong
 from relgrad.term import Term
-from relgrad.types import NONNEGATIVE, Interval, Type, array_type
+from relgrad.types import NONNEGATIVE, Type, array_type
 
 
 class Places(Expression):
@@ -33,15 +33,11 @@ class Places(Expression):
     connected = ()
     rounds = False
     view_map = FRESH
-
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return (self.axis,)
+    range = NONNEGATIVE
+    mixes = along_axis
 
     def output_type(self, *types: Any) -> Type:
         return array_type(np.intp, types[0].shape)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return NONNEGATIVE
 
 
 class ArgSort(Places):

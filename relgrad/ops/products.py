@@ -142,17 +142,6 @@ class Convolve(Expression):
     def range_of(self, *ranges: Interval) -> Interval:
         return MatMul().range_of(*ranges)
 
-    def ball(self, *balls: Any) -> Any:
-        """yₖ = Σᵢ aᵢ·bₖ₋ᵢ, of balls."""
-        import flint
-
-        a, b = balls
-        zero = flint.arb(0)
-        result = np.full(len(a) + len(b) - 1, zero, dtype=object)
-        for i, x in enumerate(a):
-            result[i : i + len(b)] += x * b
-        return result
-
 
 def _window(a: Any, b: Any, mode: str, reversed_: bool = False) -> Any:
     """full[start : start + extent] = convolve(a, b, mode): the entries that a mode keeps, or keeps after a reversal."""

@@ -7,7 +7,6 @@ Walter & Lehmann 2013, Algorithmic differentiation of linear algebra functions, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -21,7 +20,6 @@ from relgrad.ops.diagonal import Embed
 from relgrad.ops.factors import Cauchy, eigh_ball, skew
 from relgrad.ops.matmul import swap
 from relgrad.ops.square import Square, outputs_like, over_matrices
-from relgrad.term import Term
 from relgrad.types import Extent, TupleType, Type, array_type
 
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))
@@ -74,13 +72,7 @@ class SVD(Rectangular):
         return TupleType(tuple([array_type(dtype, (*stack, *part)) for part in ((m, k), (k,), (k, n))]))
 
     def ball(self, *balls: Any) -> Any:
-        """a = u·diag(s)·vᵀ, matrix by matrix, of balls."""
-        a = balls[0]
-        parts = [np.empty(shape, dtype=object) for shape in _svd_shapes(a.shape)]
-        for place in np.ndindex(a.shape[:-2]):
-            for part, found in zip(parts, _svd_ball(a[place]), strict=True):
-                part[place] = found
-        return tuple(parts)
+        return np.vectorize(_svd_ball, "OOO", signature="(m,n)->(m,k),(k),(k,n)")(*balls)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         """ā = u·(diag(s̄) + C₋·(L + R) + C₊·(L − R))·vᵀ + …, L = skew(uᵀ·ū), R = skew(vᵀ·v̄), C±ᵢⱼ = 1/(sⱼ ± sᵢ).
@@ -105,12 +97,6 @@ class SVD(Rectangular):
             inner.append(Cauchy(-1)(s) * total(turns))
             inner.append(Cauchy(1)(s) * total([left, None if right is None else -right]))
         return [total([np.matmul(np.matmul(u, total(inner)), vh), *outer])]
-
-
-def _svd_shapes(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    *stack, m, n = shape
-    k = min(m, n)
-    return [(*stack, m, k), (*stack, k), (*stack, k, n)]
 
 
 def _svd_ball(a: Any) -> tuple[Any, Any, Any]:
@@ -148,12 +134,7 @@ class QR(Rectangular):
         return TupleType((array_type(dtype, shape), array_type(dtype, (*shape[:-2], shape[-1], shape[-1]))))
 
     def ball(self, *balls: Any) -> Any:
-        """a = q·r, matrix by matrix, of balls."""
-        a = balls[0]
-        q, r = np.empty(a.shape, dtype=object), np.empty((*a.shape[:-2], *a.shape[-1:] * 2), dtype=object)
-        for place in np.ndindex(a.shape[:-2]):
-            q[place], r[place] = _qr_ball(a[place])
-        return q, r
+        return np.vectorize(_qr_ball, "OO", signature="(m,n)->(m,n),(n,n)")(*balls)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         """ā = (q̄ + q·sym(tril(r·r̄ᵀ − q̄ᵀ·q)))·r⁻ᵀ, sym(m): the symmetric matrix with the lower triangle m."""
@@ -194,15 +175,17 @@ class Completion(Rectangular):
     They are determined up to a rotation among themselves, which LAPACK chooses: they have no derivatives.
     """
 
-    __props__ = ("basis",)
+    __props__ = ("basis", "known")
     basis: str
+    known: int
+    """How many there are of the others."""
     UNDEFINED = "the vectors that NumPy adds to those of a rectangular matrix are not determined"
     CURE = "write the projection on them as 1 - q·qᵀ, of the others: np.eye(len(q)) - q @ q.T"
     CODES = MappingProxyType(
         {
-            "q": "np.linalg.qr({}, mode='complete')[0][..., {}:]",
-            "u": "np.linalg.svd({})[0][..., {}:]",
-            "vh": "np.linalg.svd({})[2][..., {}:, :]",
+            "q": "np.linalg.qr({0}, mode='complete')[0][..., {known}:]",
+            "u": "np.linalg.svd({0})[0][..., {known}:]",
+            "vh": "np.linalg.svd({0})[2][..., {known}:, :]",
         }
     )
 
@@ -215,18 +198,9 @@ class Completion(Rectangular):
         rows = (n - m, n) if self.basis == "vh" else (m, m - n)
         return array_type(dtype, (*stack, *rows))
 
-    def compute(self, *arrays: Any) -> Any:
-        """a : (m, n) → c : (m, m − n), or (n − m, n) for the rows of vᵀ."""
-        (a,) = arrays
-        k = min(a.shape[-2:])
-        if self.basis == "vh":
-            return np.linalg.svd(a)[2][..., k:, :]
-        q = np.linalg.qr(a, mode="complete")[0] if self.basis == "q" else np.linalg.svd(a)[0]
-        return q[..., k:]
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        kind: Any = node.rands[0].type
-        return self.CODES[self.basis].format(names[0], min(kind.shape[-2:]))
+    @property
+    def text(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.CODES[self.basis]
 
     def ball(self, *balls: Any) -> Any:
         raise OpError(f"{self.code} has no high-precision evaluation", cause=self.UNDEFINED, cure=self.CURE)
@@ -307,14 +281,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 
 def _complement(basis: str, a: Any) -> Any:
-    made = Completion(basis).make_node(as_term(a))
+    made = Completion(basis, min(a.shape[-2:])).make_node(as_term(a))
     return type(a)(made) if isinstance(a, Symbolic) else made
-
-
-@implements(np.linalg.svdvals)
-def svdvals(x: Any, /) -> Any:
-    """Trace `np.linalg.svdvals`."""
-    return svd(x, compute_uv=False)
 
 
 @implements(np.linalg.qr)

@@ -36,6 +36,7 @@ class Reduction(Op):
     __props__ = ("axes",)
     axes: Any
     numpy_name: str = ""
+    is_strict = True
     drops_unit_axes: bool = True
     of_nothing: int | None = None
     """The result over an axis without entries."""
@@ -70,14 +71,14 @@ class Reduction(Op):
                 return x
         return term(self if axes == self.axes else type(self)(axes), x)
 
-    def strict(self, node: Term) -> bool:
-        return True
-
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes
 
     def compute(self, *arrays: Any) -> Any:
         return getattr(np, self.numpy_name)(arrays[0], axis=self.axes, keepdims=True)
+
+    def ball(self, *balls: Any) -> Any:
+        return self.compute(*balls)
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         """Σ over (−1,) → "np.sum(x, axis=-1, keepdims=True)"."""
@@ -110,9 +111,6 @@ class Sum(Reduction):
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [broadcast_like(output_gradients[0], inputs[0])]
-
-    def ball(self, *balls: Any) -> Any:
-        return np.sum(balls[0], axis=self.axes, keepdims=True)
 
 
 FACTORS = 64
@@ -153,9 +151,6 @@ class Prod(Reduction):
         for axis in self.axes:
             x = running_products(x, axis)[-1]
         return x
-
-    def ball(self, *balls: Any) -> Any:
-        return np.prod(balls[0], axis=self.axes, keepdims=True)
 
 
 class ProdOthers(OverAxes):

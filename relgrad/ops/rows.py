@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from inspect import signature
@@ -40,7 +41,7 @@ class RowsOp(Op):
         return self.kernel.__name__
 
     def strict(self, node: Term) -> bool:
-        return len(node.rands) == 1
+        return self.is_strict or len(node.rands) == 1
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes
@@ -109,17 +110,16 @@ class RowsOp(Op):
 
     def _ball_rows(self, function: Callable[..., Any], *balls: Any) -> Any:
         """y[i, :] = function(x[i, :], …): applied to the entries along the axes, as flat lists, results put back."""
-        balls = tuple(np.broadcast_arrays(*[np.asarray(b, dtype=object) for b in balls]))
-        ndim, count = balls[0].ndim, len(self.axes)
-        ends = tuple(range(-count, 0))
-        moved = [np.moveaxis(b, self.axes, ends) for b in balls]
-        lead, tail = moved[0].shape[: ndim - count], moved[0].shape[ndim - count :]
-        out = np.empty(moved[0].shape, dtype=object)
-        for place in np.ndindex(*lead):
-            row = np.empty(int(np.prod(tail)), dtype=object)
-            row[:] = function(*[list(m[place].ravel()) if count else [m[place]] for m in moved])
-            out[place] = row.reshape(tail) if count else row[0]
-        return np.moveaxis(out, ends, self.axes)
+        ends = tuple(range(-len(self.axes), 0))
+        moved = [np.moveaxis(b, self.axes, ends) for b in np.broadcast_arrays(*map(as_balls, balls))]
+        lead = moved[0].ndim - len(ends)
+        flat = [x.reshape(*x.shape[:lead], math.prod(x.shape[lead:])) for x in moved]
+        each = np.vectorize(
+            lambda *rows: as_balls(function(*map(list, rows))),
+            "O",
+            signature=f"{','.join(['(n)'] * len(flat))}->(n)",
+        )
+        return np.moveaxis(each(*flat).reshape(moved[0].shape), ends, self.axes)
 
 
 class Reduced(RowsOp):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import FRESH, Laws
+from relgrad.contract import FRESH, Laws, along_axis
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
 from relgrad.ops.arguments import (
@@ -35,9 +35,7 @@ class _Along(Expression):
     axis: int
     text = "np.{name}({0}, axis={axis})"
     view_map = FRESH
-
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return (self.axis,)
+    mixes = along_axis
 
     def output_type(self, *types: Any) -> Type:
         return array_type(Sum((self.axis,)).result_dtype(types[0].dtype), types[0].shape)
@@ -118,9 +116,7 @@ class Delay(AmongZeros):
     step: int
     text = "delay({0}, {axis}, {step})"
     imports = ("delay",)
-
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return (self.axis,)
+    mixes = along_axis
 
     def output_type(self, *types: Any) -> Type:
         return types[0]
@@ -141,9 +137,7 @@ class Recurrence(Expression):
     text = "linear_recurrence({0}, {1}, {axis}, {adjoint})"
     imports = ("linear_recurrence",)
     laws = Laws(linear=(1,))
-
-    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
-        return (self.axis,)
+    mixes = along_axis
 
     def output_type(self, *types: Any) -> Type:
         return array_type(np.result_type(types[0].dtype, types[1].dtype), types[0].shape)

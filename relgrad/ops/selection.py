@@ -191,13 +191,11 @@ class Choice(Expression):
     count: int
     text = "np.choose({0}, range({count}))"
     connected = ()
+    partial = True
     view_map = FRESH
 
     def output_type(self, *types: Any) -> Type:
         return array_type(np.intp, types[0].shape)
-
-    def may_raise(self, node: Term) -> bool:
-        return True
 
     def range_of(self, *ranges: Interval) -> Interval:
         return Interval(0.0, float(max(self.count - 1, 0)))

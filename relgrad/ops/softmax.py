@@ -240,9 +240,7 @@ class LogSoftmax(RowsOp):
     finite = True
     tolerant = True
     invariant = True
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return Interval(-np.inf, 0.0)
+    range = Interval(-np.inf, 0.0)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         if not differentiable(inputs[0]):

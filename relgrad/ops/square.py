@@ -12,7 +12,7 @@ from relgrad.errors import ShapeError, TraceError
 from relgrad.op import Op, Project, Symbolic, as_term
 from relgrad.ops.expression import Expression
 from relgrad.ops.matmul import swap
-from relgrad.term import Term, term
+from relgrad.term import term
 from relgrad.types import Type, array_type
 
 
@@ -24,13 +24,7 @@ class Square(Expression):
     __props__ = ()
     text = "{code}({operands})"
     code: str = ""
-    partial: bool = False
-    """Whether it raises LinAlgError for some matrices."""
-
     view_map = FRESH
-
-    def may_raise(self, node: Term) -> bool:
-        return self.partial
 
     def check(self, *types: Any) -> np.dtype:
         """float32 (…, n, n) → float32, int (…, n, n) → float64:

@@ -18,7 +18,7 @@ from relgrad.ops.extremes import any_
 from relgrad.ops.reduction import Sum, is_given, mask_like, masked, pattern_axes, reduce, single, sum_
 from relgrad.ops.structure import Squeeze, broadcast_like, expand
 from relgrad.term import Term, term
-from relgrad.types import POSITIVE, Interval, Type, array_type
+from relgrad.types import POSITIVE, Type, array_type
 
 
 class Size(Op):
@@ -29,6 +29,7 @@ class Size(Op):
     __props__ = ("axes",)
     axes: Any
     connected = ()
+    range = POSITIVE
 
     def output_type(self, *types: Any) -> Type:
         return array_type(_floating(types[0].dtype))
@@ -56,9 +57,6 @@ class Size(Op):
         import flint
 
         return flint.arb(math.prod(np.shape(balls[0])[a] for a in self.axes))
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return POSITIVE
 
 
 def _floating(dtype: np.dtype) -> np.dtype:

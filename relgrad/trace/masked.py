@@ -42,10 +42,6 @@ class Masked(Tracer):
 
     __slots__ = ("filled", "mask", "whole")
 
-    @property
-    def family(self) -> type:
-        return Tracer
-
     def __init__(self, whole: Any, mask: Any, filled: bool = False):
         self.whole, self.mask, self.filled = whole, mask, filled
         self.origin, self.parts = Origin(np.ndarray), None

@@ -46,10 +46,6 @@ class Number(Tracer):
 
     __slots__ = ("bits",)
 
-    @property
-    def family(self) -> type:
-        return Tracer
-
     def __init__(self, term: Any, cls: type, bits: int | None = None):
         super().__init__(term)
         self.origin, self.bits = Origin(cls), bits

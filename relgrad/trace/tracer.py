@@ -55,6 +55,10 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     __slots__ = ()
     __array_priority__ = 1000
 
+    @property
+    def family(self) -> type:
+        return Tracer
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """np.add(x, 1) → Tracer(x + 1), np.add(x, 1, out=y) → y written to, np.multiply(known, 1j) → NumPy's own."""
         try:
