@@ -146,8 +146,8 @@ def in_series(
             after = after if after is None or after.type == t.type else None
         if after is None and t in sums:
             after = _gathered(sums[t], base, new, function)
-            for freed in _set_free(sums[t], base) if after is None else ():
-                after = _gathered(freed, base, new, function, freed[-1])
+            for again, needed in _read_again(sums[t], base) if after is None else ():
+                after = _gathered(again, base, new, function, needed)
                 if after is not None:
                     break
             after = after if after is None or after.type == t.type else None
@@ -447,12 +447,12 @@ def _sums(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[_Sum
     inner: set[Term] = set()
     found: dict[Term, list[_Summand]] = {}
     for t in reversed(nodes):
-        if t in inner or t.op not in (add, subtract) or base.get(t) is not t:
+        if t in inner or t.op not in (add, subtract) or not _is_part_of_sum(t, base):
             continue
         _open(t, base, _is_part_of_sum, inner)
         added = list(islice(_added(t, base), WIDEST + 1))
         summands = [_Summand(node, sign, _factors(node, base)) for node, sign in added]
-        if len(summands) <= WIDEST and (_alike(summands, base) or any(_at_number(s.term) for s in summands)):
+        if len(summands) <= WIDEST and (_alike(summands, base) or next(_read_again(summands, base), None)):
             found[t] = summands
     return found
 
@@ -468,6 +468,66 @@ def _at_number(t: Term) -> tuple[Term, Term] | None:
     if np.ndim(value) or np.rint(value) != value:
         return None
     return op.of.make_node(t.rands[0], *t.rands[2:-1]), constant(value, t.type.dtype)
+
+
+def _read_again(
+    summands: Sequence[_Summand], base: dict[Term, Term]
+) -> Iterator[tuple[list[_Summand], _Summand | None]]:
+    """Yield other readings of a sum, each with the summand that it is made for."""
+    yield from ((freed, freed[-1]) for freed in _set_free(summands, base))
+    yield from ((again, None) for again in _in_powers(summands, base))
+    opened = [part for s in summands for part in _distributed(s, base)]
+    if len(summands) < len(opened) <= WIDEST:
+        yield opened, None
+        yield from ((again, None) for again in _in_powers(opened, base))
+
+
+def _distributed(s: _Summand, base: dict[Term, Term]) -> list[_Summand]:
+    """x·(1 + y) ⟶ x, x·y: what a summand with a sum among its factors is a sum of."""
+    for f, e in s.factors:
+        if e == 1 and f is not s.term and _is_part_of_sum(f, base):
+            rest = list(s.factors)
+            rest.remove((f, e))
+            parts = [
+                (sign, [*_factors(part, base), *rest]) for part, sign in islice(_added(f, base), WIDEST + 1)
+            ]
+            return [_Summand(_product(own), s.sign * sign, own) for sign, own in parts]
+    return [s]
+
+    """sin(x/y)/x − 1/y ⟶ (1/y)·sin(x/y)/(x/y) − 1/y: sums of one degree in the factors of a product, in its powers."""
+
+
+def _in_powers(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator[list[_Summand]]:
+    """sin(x/y)/x − 1/y ⟶ (1/y)·sin(x/y)/(x/y) − 1/y: sums of one degree in the factors of a product, over powers of it."""
+    for u in dict.fromkeys([base[f] for s in summands for f, _ in s.factors if f in base]):
+        of = {} if u.op.as_sum else product_of(u).factors
+        if len(of) < 2 or not set(of.values()) <= {1, -1} or abs(product_of(u).coefficient) != 1:
+            continue
+        read = [_powers_of(of, s.factors) for s in summands]
+        pivot = min(of, key=lambda x: min(degrees[x] * of[x] for degrees, _ in read))
+        again: list[_Summand] = []
+        for s, (degrees, others) in zip(summands, read, strict=True):
+            k = int(degrees[pivot] * of[pivot])
+            left = [(u, k), *[(x, int(degrees[x] - k * e)) for x, e in of.items()]]
+            again.append(
+                s._replace(factors=others + [(x, e // abs(e)) for x, e in left for _ in range(abs(e))])
+            )
+        if any(group[0] is u for group in _alike(again, base)):
+            yield again
+
+
+def _powers_of(of: Any, factors: _Factors) -> tuple[Counter[Term], _Factors]:
+    """[x, y], 2·x²/(y·z) → {x: 2, y: −1}, [2, 1/z]: the powers of some terms in a product, and its other factors."""
+    degrees: Counter[Term] = Counter()
+    others: _Factors = []
+    for f, e in factors:
+        view = product_of(f)
+        ((x, k),) = view.factors.items() if len(view.factors) == 1 else ((f, 0),)
+        if x in of and view.coefficient == 1 and k == int(k):
+            degrees[x] += e * int(k)
+        else:
+            others.append((f, e))
+    return degrees, others
 
 
 def _set_free(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator[list[_Summand]]:
@@ -495,10 +555,15 @@ def _open(
 
 
 def _is_part_of_sum(t: Term, base: dict[Term, Term]) -> bool:
-    """Whether a term is opened as a sum: x + y, −(x + y), x + y − 1: yes; sin(x) + x, a function of x alone: no."""
+    """Whether a term is opened as a sum: x + y, −(x + y), x·y − 1: yes; sin(x) + x, a function of x alone: no."""
     mixed = base.get(t)
-    moved = t.op is negative or (t.op in (add, subtract) and any(map(_is_number, t.rands)))
-    return (t.op in (add, subtract) and mixed is t) or (moved and _is_sum(mixed))
+    moved = t.op in (add, subtract) and any(map(_is_number, t.rands))
+    beside = _is_product(mixed) and any(rand is mixed for rand in t.rands)
+    return (
+        (t.op in (add, subtract) and mixed is t)
+        or ((moved or t.op is negative) and _is_sum(mixed))
+        or (moved and beside)
+    )
 
 
 def _added(t: Term, base: dict[Term, Term]) -> Iterator[tuple[Term, int]]:
