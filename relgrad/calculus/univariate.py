@@ -494,11 +494,9 @@ def _distributed(s: _Summand, base: dict[Term, Term]) -> list[_Summand]:
             return [_Summand(_product(own), s.sign * sign, own) for sign, own in parts]
     return [s]
 
-    """sin(x/y)/x − 1/y ⟶ (1/y)·sin(x/y)/(x/y) − 1/y: sums of one degree in the factors of a product, in its powers."""
-
 
 def _in_powers(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator[list[_Summand]]:
-    """sin(x/y)/x − 1/y ⟶ (1/y)·sin(x/y)/(x/y) − 1/y: sums of one degree in the factors of a product, over powers of it."""
+    """sin(x/y)/x − 1/y ⟶ (1/y)·sin(x/y)/(x/y) − 1/y: sums of one degree in the factors of a product, in its powers."""
     for u in dict.fromkeys([base[f] for s in summands for f, _ in s.factors if f in base]):
         of = {} if u.op.as_sum else product_of(u).factors
         if len(of) < 2 or not set(of.values()) <= {1, -1} or abs(product_of(u).coefficient) != 1:
