@@ -483,15 +483,17 @@ def _read_again(
 
 
 def _distributed(s: _Summand, base: dict[Term, Term]) -> list[_Summand]:
-    """x·(1 + y) ⟶ x, x·y: what a summand with a sum among its factors is a sum of."""
+    """x·(1 + y) ⟶ x, x·y: a summand with a number more than something among its factors as two; others stay.
+
+    The parts of x·(y − z) may cancel where x·y meets another.
+    """
     for f, e in s.factors:
-        if e == 1 and f is not s.term and _is_part_of_sum(f, base):
+        if e == 1 and f is not s.term and f.op in (add, subtract) and any(map(_is_number, f.rands)):
             rest = list(s.factors)
             rest.remove((f, e))
-            parts = [
-                (sign, [*_factors(part, base), *rest]) for part, sign in islice(_added(f, base), WIDEST + 1)
-            ]
-            return [_Summand(_product(own), s.sign * sign, own) for sign, own in parts]
+            signs = (1, -1 if f.op is subtract else 1)
+            products = [[*_factors(part, base), *rest] for part in f.rands]
+            return [_Summand(_product(own), s.sign * k, own) for own, k in zip(products, signs, strict=True)]
     return [s]
 
 
