@@ -814,6 +814,31 @@ def test_mixtures_with_weights_out_of_range_are_right_in_each_row(axis):
     np.testing.assert_allclose(got.floats(), truth, rtol=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("fun", "truth"),
+    [
+        (lambda p: np.log(1 - p[..., 0]), lambda rest: mpmath.log(rest / (1 + rest))),
+        (lambda p: np.log(1 - p)[..., 0], lambda rest: mpmath.log(rest / (1 + rest))),
+        (lambda p: np.log(-np.log(p[..., 0])), lambda rest: mpmath.log(mpmath.log1p(rest))),
+        (lambda p: 1e200 * np.sqrt(-np.log(p))[..., 0], lambda rest: 1e200 * mpmath.sqrt(mpmath.log1p(rest))),
+    ],
+    ids=["share", "shares", "log of a log", "root"],
+)
+@pytest.mark.parametrize("axis", [-1, 0])
+@pytest.mark.parametrize("kwargs", [{}, {"precise": False}])
+def test_a_share_is_as_far_from_one_as_the_others_are_large(fun, truth, axis, kwargs):
+    x = np.array([[1000.0, 0.3, -1000.0], [900.0, 1.0, 1.0], [0.5, 0.5, 0.5], [3.0, 1.0, -900.0]])
+
+    def of_shares(x):
+        return fun(np.moveaxis(np.exp(x) / np.exp(x).sum(axis, keepdims=True), axis, -1))
+
+    with mpmath.workdps(1000):
+        expected = [float(truth(sum(mpmath.exp(y - row[0]) for y in row[1:]))) for row in x]
+    got = rg.stabilize(of_shares, **kwargs)(np.moveaxis(x, -1, axis))
+    np.testing.assert_allclose(got, expected, rtol=1e-14)
+    assert rg.stabilize(lambda x: np.exp(x) / np.exp(x).sum(), **kwargs)(np.array([900.0])) == 1
+
+
 @pytest.mark.parametrize("scale", [2.0**-535, 2.0**-1000, 2.0**530, 2.0**900])
 @pytest.mark.parametrize(
     "fun",

@@ -358,6 +358,25 @@ def test_a_part_of_a_divisor_goes_where_two_summands_are_brought_over_it(f, foun
     np.testing.assert_allclose(got, want, rtol=4e-15)
 
 
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("axis", [None, 0, (0, 1)])
+@pytest.mark.parametrize("reduced", [np.sum, np.mean])
+def test_a_part_of_a_divisor_goes_under_what_two_sums_run_over(size, k, axis, reduced):
+    """Σ −1/(c·(1 + x)) + Σ x/(c·(1 + x)²) = Σ −1/(c·(1 + x)²) with x = r/c: the slope of Σ r/(c·(1 + r/c))"""
+
+    def f(r, c):
+        x = (r / c) ** k
+        return np.sum(reduced(r**k / (c**k * (1 + x)), axis=axis))
+
+    r, c = np.array([4e4, 3e4, 1e5])[:size, None] * np.ones((1, 2)), 2.0
+    x = (r / c) ** k
+    slope = -k * np.sum(x / (1 + x) ** 2) / c
+    if reduced is np.mean:
+        slope /= {None: 2 * size, 0: size, (0, 1): 2 * size}[axis]
+    np.testing.assert_allclose(rg.grad(f, argnums=1, precise=False)(r, c), slope, rtol=1e-14)
+
+
 def test_where_nothing_goes_two_summands_stay_over_their_divisors():
     x, z = rg.symbol("x"), rg.symbol("z")
     for f in (x / (x + z) + 1, x / z - 1, 1 / x - 1 / z, x / (x + z) - z / (x - z), x / (x + z) - 2):

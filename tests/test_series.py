@@ -572,6 +572,37 @@ def test_multiples_and_powers_of_one_product_are_functions_of_it(function, expec
     np.testing.assert_allclose(f(1e-9, 2.0), expected, rtol=1e-15)
 
 
+OF_ONE_DEGREE = {
+    "arctan(h/z)/h": lambda m, h, z: m.arctan(h / z) / h - 1 / z,
+    "z·arctan(h/z)/h": lambda m, h, z: z * m.arctan(h / z) / h - 1,
+    "exp(h/z)/h": lambda m, h, z: m.exp(h / z) / h - 1 / z - 1 / h,
+    "sin(h·z)/h": lambda m, h, z: m.sin(h * z) / h - z,
+    "exp(h·z)/(h·z²)": lambda m, h, z: m.exp(h * z) / (h * z**2) - 1 / z - 1 / (h * z**2),
+    "(1 - cos(h·z))/h²": lambda m, h, z: (1 - m.cos(h * z)) / h**2 - z**2 / 2,
+    "a sum as a factor": lambda m, h, z: m.arctan(h / z) * (1 + z * m.arctan(h / z) ** 2) / h - 1 / z,
+}
+"""Sums of one degree in h and z, beside functions of their product or quotient: 0 at h = 0."""
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("name", OF_ONE_DEGREE)
+def test_a_sum_of_one_degree_is_a_function_of_a_quotient(name, precise):
+    """f(h/z)/h − 1/z = (1/z)·(f(u)/u − 1), u = h/z: in powers of u, what cancels is a function of one term."""
+    f = OF_ONE_DEGREE[name]
+    h, z = np.broadcast_arrays(np.array([[1e-9], [-1e-4], [0.02], [1.0]]), np.array([2.0, 0.7]))
+    with mp.workdps(80):
+        at = lambda n: np.vectorize(lambda x, y: float(mp.diff(lambda *p: f(PRECISE, *p), (x, y), n)))(h, z)
+        values, *slopes = map(at, [(0, 0), (1, 0), (0, 1)])
+    value = rg.stabilize(lambda h, z: f(np, h, z), precise=precise)
+    for part in (np.s_[:, :], np.s_[:1, :], np.s_[1], np.s_[1:2, :1], np.s_[2, 0]):
+        np.testing.assert_allclose(value(h[part], z[part]), values[part], rtol=1e-14)
+    np.testing.assert_allclose(value(h[:, :1], z[0]), values, rtol=1e-14)
+    np.testing.assert_allclose(value(h[:, 0], 2.0), values[:, 0], rtol=1e-14)
+    np.testing.assert_array_equal(value(np.zeros(2), 2.0), np.zeros(2))
+    found = rg.grad(lambda h, z: np.sum(f(np, h, z)), argnums=(0, 1), precise=precise)(h, z)
+    np.testing.assert_allclose(found, slopes, rtol=1e-13)
+
+
 @pytest.mark.parametrize(
     ("f", "at_zero", "slope", "bend"),
     [

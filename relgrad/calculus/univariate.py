@@ -394,7 +394,7 @@ def _largest(
     """[x·y, sin(x·y/z), x·y/z], products ⟶ x·y/z: the sums, or products, that are no part of another one."""
     inner: set[Term] = set()
     for t in reversed(nodes):
-        if t not in inner and t.op in ops and base.get(t) is t:
+        if t not in inner and t.op in ops and (base.get(t) is t or _is_part_of_sum(t, base)):
             stack = [t]
             while stack:
                 node = stack.pop()
@@ -440,25 +440,87 @@ def _at_number(t: Term) -> tuple[Term, Term] | None:
 
 
 def _summands(t: Term, base: dict[Term, Term]) -> Iterator[tuple[list[_Summand], _Summand | None]]:
-    """Δ(x², 1) + y − log y ⟶ itself; x² + y − log y − 1, with −1: the summands of a sum; and where one of them has
-    taken a number that may be another's, with that set free.
-    """
+    """x² + y·(1 + x) → itself; x² + y + y·x: readings of a sum, each with the summand that it is made for, if any."""
     summands = [_Summand(x, sign, _factors(x, base)) for x, sign in islice(_added(t, base), WIDEST + 1)]
-    if len(summands) <= WIDEST:
-        yield summands, None
-        for i, s in enumerate(summands):
-            if (parts := _at_number(s.term)) is not None:
-                of, at = parts
-                base.setdefault(of, base[s.term])
-                number = _Summand(at, -s.sign, [(at, 1)])
-                yield [*summands[:i], *summands[i + 1 :], _Summand(of, s.sign, [(of, 1)]), number], number
+    if len(summands) > WIDEST:
+        return
+    yield summands, None
+    yield from ((freed, freed[-1]) for freed in _set_free(summands, base))
+    yield from ((again, None) for again in _in_powers(summands, base))
+    opened = [part for s in summands for part in _distributed(s, base)]
+    if len(summands) < len(opened) <= WIDEST:
+        yield opened, None
+        yield from ((again, None) for again in _in_powers(opened, base))
+
+
+def _distributed(s: _Summand, base: dict[Term, Term]) -> list[_Summand]:
+    """x·(1 + y) ⟶ x, x·y: a summand with a number more than something among its factors as two; others stay.
+
+    The parts of x·(y − z) may cancel where x·y meets another.
+    """
+    for f, e in s.factors:
+        if e == 1 and f is not s.term and f.op in (add, subtract) and any(map(_is_number, f.rands)):
+            rest = list(s.factors)
+            rest.remove((f, e))
+            signs = (1, -1 if f.op is subtract else 1)
+            products = [[*_factors(part, base), *rest] for part in f.rands]
+            return [_Summand(_product(own), s.sign * k, own) for own, k in zip(products, signs, strict=True)]
+    return [s]
+
+
+def _in_powers(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator[list[_Summand]]:
+    """sin(x/y)/x − 1/y ⟶ (1/y)·sin(x/y)/(x/y) − 1/y: sums of one degree in the factors of a product, in its powers."""
+    for u in dict.fromkeys([base[f] for s in summands for f, _ in s.factors if f in base]):
+        of = {} if u.op.as_sum else product_of(u).factors
+        if len(of) < 2 or not set(of.values()) <= {1, -1} or abs(product_of(u).coefficient) != 1:
+            continue
+        read = [_powers_of(of, s.factors) for s in summands]
+        pivot = min(of, key=lambda x: min(degrees[x] * of[x] for degrees, _ in read))
+        again: list[_Summand] = []
+        for s, (degrees, others) in zip(summands, read, strict=True):
+            k = int(degrees[pivot] * of[pivot])
+            left = [(u, k), *[(x, int(degrees[x] - k * e)) for x, e in of.items()]]
+            again.append(
+                s._replace(factors=others + [(x, e // abs(e)) for x, e in left for _ in range(abs(e))])
+            )
+        if any(group[0] is u for group in _alike(again, base)):
+            yield again
+
+
+def _powers_of(of: Any, factors: _Factors) -> tuple[Counter[Term], _Factors]:
+    """[x, y], 2·x²/(y·z) → {x: 2, y: −1}, [2, 1/z]: the powers of some terms in a product, and its other factors."""
+    degrees: Counter[Term] = Counter()
+    others: _Factors = []
+    for f, e in factors:
+        view = product_of(f)
+        ((x, k),) = view.factors.items() if len(view.factors) == 1 else ((f, 0),)
+        if x in of and view.coefficient == 1 and k == int(k):
+            degrees[x] += e * int(k)
+        else:
+            others.append((f, e))
+    return degrees, others
+
+
+def _set_free(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator[list[_Summand]]:
+    """Δ(x², 1) + y − log y ⟶ x² + y − log y − 1: sums in which a number that one summand has taken is another's."""
+    for i, s in enumerate(summands):
+        if (parts := _at_number(s.term)) is not None:
+            of, at = parts
+            base.setdefault(of, base[s.term])
+            own = _Summand(of, s.sign, [(of, 1)]), _Summand(at, -s.sign, [(at, 1)])
+            yield [*summands[:i], *summands[i + 1 :], *own]
 
 
 def _is_part_of_sum(t: Term, base: dict[Term, Term]) -> bool:
-    """Whether a term is opened as a sum: x + y, −(x + y), x + y − 1: yes; sin(x) + x, a function of x alone: no."""
+    """Whether a term is opened as a sum: x + y, −(x + y), x·y − 1: yes; sin(x) + x, a function of x alone: no."""
     mixed = base.get(t)
-    moved = t.op is negative or (t.op in (add, subtract) and any(map(_is_number, t.rands)))
-    return (t.op in (add, subtract) and mixed is t) or (moved and _is_sum(mixed))
+    moved = t.op in (add, subtract) and any(map(_is_number, t.rands))
+    beside = _is_product(mixed) and any(rand is mixed for rand in t.rands)
+    return (
+        (t.op in (add, subtract) and mixed is t)
+        or ((moved or t.op is negative) and _is_sum(mixed))
+        or (moved and beside)
+    )
 
 
 def _added(t: Term, base: dict[Term, Term]) -> Iterator[tuple[Term, int]]:

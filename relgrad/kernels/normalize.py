@@ -248,7 +248,7 @@ def _gibbs(a: Any, x: Any, axis: Axis, power: float, weights: Any) -> Any:
     return (half * total**-power * half)[()]
 
 
-@kernel
+@overridable
 def log_softmax(x: Any, axis: Axis = -1) -> Any:
     """x − log Σ eˣ = (x − max x) − log(1 + Σ others): two terms of one sign; every entry within 3 ulp.
 
@@ -256,12 +256,14 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
     np.True_
     """
     (x,) = floats(x)
-    d, error = _difference(x, _max(x, axis), axis)
-    top = d == 0
-    e = np.asarray(np.exp(d))
-    error *= e
-    e += error
-    e[top] = 0
-    count = reduced(np.add, top, axis, dtype=x.dtype)
-    d -= np.log1p((count - 1) + reduced(np.add, e, axis))
+    with np.errstate(all="ignore"):
+        d, error = _difference(x, _max(x, axis), axis)
+        top = d == 0
+        e = np.asarray(np.exp(d))
+        error *= e
+        e += error
+        e[top] = 0
+        count = reduced(np.add, top, axis, dtype=x.dtype)
+        d -= np.log1p((count - 1) + reduced(np.add, e, axis))
+    tell_range(d, lambda: reduced(np.add, np.isfinite(x), axis, dtype=x.dtype) > 1)
     return d[()]

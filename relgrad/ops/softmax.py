@@ -237,6 +237,7 @@ class LogSoftmax(RowsOp):
 
     kernel = staticmethod(kernels.log_softmax)
     positional = 1
+    vanishes = True
     finite = True
     tolerant = True
     invariant = True

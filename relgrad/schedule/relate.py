@@ -323,13 +323,18 @@ def _inner_product(t: Term, v: Any, m: Any, library: Library, note: Note, theori
 
 
 def _joined(t: Term, v: Any, m: Any, library: Library, note: Note) -> Goal:
-    """Σ f + Σ g → Σ (f + g): the goal that two reductions are one where a row knows of what both run over."""
+    """Σ f + Σ g → Σ (f + g): the goal that two reductions are one where what both run over meets.
+
+    A row knows of it, or a part of a divisor goes: Σ 1/(1 + x) − Σ x/(1 + x)² = Σ 1/(1 + x)².
+    """
 
     @noted("join_reductions", t, note)
     def joined_goal(s: State) -> Iterator[State]:
-        """s → one state for each pair of reductions such that a relation applies to f + g."""
+        """s → one state for each pair of reductions such that a relation, or `divided_sum`, applies to f + g."""
         for inside, joined in joined_reductions(t):
-            if any(found.move == "relation" for found in relate(inside, library, note)):
+            if divided_sum(inside) is not None or any(
+                found.move == "relation" for found in relate(inside, library, note)
+            ):
                 named = Named("simplify", "join_reductions", "what two sums run over meets")
                 yield extended(s, {v: joined, m: named})
 

@@ -112,6 +112,18 @@ def _softmax(function: Any) -> Any:
     return rule
 
 
+def _log_softmax(function: Any) -> Any:
+    """log softmax(x) = x − m − log(1 + Σ' e^(x − m)), m the largest x, which Σ' leaves out: floats lose e⁻⁹⁰⁰."""
+
+    def rule(x: Any, axis: Any = -1) -> Extended:
+        x = lowered(x)
+        d = x - np.max(x, axis=axis, keepdims=True)
+        rest = np.sum(np.where(d == 0, 0.0, exp(Extended.of(d))), axis=axis, keepdims=True)
+        return unless_normal(function(x, axis=axis), Extended.of(d) - np.log1p(rest))
+
+    return rule
+
+
 _ORDINARY = 2.0**-400, 2.0**400
 """Floats between these have squares, and sums of them, in range."""
 
@@ -175,6 +187,7 @@ NAMED["mixture_cancels"] = _mixture_cancels
 NAMED["cancels"] = NAMED["cancels_at"] = _far_below
 NAMED["sum_cancels"] = _sum_cancels
 NAMED["gibbs"], NAMED["softmax"], NAMED["logsumexp"] = _gibbs, _softmax, _logsumexp
+NAMED["log_softmax"] = _log_softmax
 for _formula in (
     formulas.expit,
     formulas.softplus,
