@@ -440,32 +440,13 @@ def _at_number(t: Term) -> tuple[Term, Term] | None:
 
 
 def _summands(t: Term, base: dict[Term, Term]) -> Iterator[tuple[list[_Summand], _Summand | None]]:
-    """x² + y·(1 + x) → itself; x² + y + y·x: readings of a sum, each with the summand that it is made for, if any."""
+    """Δ(x², 1) + y − log y ⟶ itself; x² + y − log y − 1, with −1: readings of a sum, and what each is made for."""
     summands = [_Summand(x, sign, _factors(x, base)) for x, sign in islice(_added(t, base), WIDEST + 1)]
     if len(summands) > WIDEST:
         return
     yield summands, None
     yield from ((freed, freed[-1]) for freed in _set_free(summands, base))
     yield from ((again, None) for again in _in_powers(summands, base))
-    opened = [part for s in summands for part in _distributed(s, base)]
-    if len(summands) < len(opened) <= WIDEST:
-        yield opened, None
-        yield from ((again, None) for again in _in_powers(opened, base))
-
-
-def _distributed(s: _Summand, base: dict[Term, Term]) -> list[_Summand]:
-    """x·(1 + y) ⟶ x, x·y: a summand with a number more than something among its factors as two; others stay.
-
-    The parts of x·(y − z) may cancel where x·y meets another.
-    """
-    for f, e in s.factors:
-        if e == 1 and f is not s.term and f.op in (add, subtract) and any(map(_is_number, f.rands)):
-            rest = list(s.factors)
-            rest.remove((f, e))
-            signs = (1, -1 if f.op is subtract else 1)
-            products = [[*_factors(part, base), *rest] for part in f.rands]
-            return [_Summand(_product(own), s.sign * k, own) for own, k in zip(products, signs, strict=True)]
-    return [s]
 
 
 def _in_powers(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator[list[_Summand]]:

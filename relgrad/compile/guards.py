@@ -386,11 +386,7 @@ class _Guards:
         elif op.cancels == "rows":
             if (t.rands[0].type.shape[-1] or ROWS + 1) <= ROWS:
                 yield term(Test("ill_conditioned"), t.rands[0])
-        elif op.cancels == "centre" and any(
-            self._is_centred_anew(op, x)
-            for i, x in enumerate(t.rands)
-            if not op.invariant or i in op.laws.linear
-        ):
+        elif op.cancels == "centre" and self._is_off_centre(t):
             yield self._cancelling(t, [(as_term(op.minuend(*map(Tracer, t.rands))), ())], axes)
         elif op.cancels == "difference" and not all(self._exact[x] for x in t.rands):
             yield self._cancelling(t, [(t.rands[1], ())], axes)
@@ -409,6 +405,15 @@ class _Guards:
             distance = as_term(op.margin(*map(Tracer, t.rands)))
             if _may_vanish(distance):
                 yield self._cancelling(distance, [(constant(1, t.type.dtype), ())], axes)
+
+    def _is_off_centre(self, t: Term) -> bool:
+        """D(u·v, p), R(1/n, p) of a computed p: whether what is centred is computed, or a number beside such weights.
+
+        Labels that are given are of one class, or far from shares.
+        """
+        linear = [t.rands[i] for i in t.op.laws.linear]
+        numbers = not t.op.invariant and not any(kept(x, "inputs", _inputs) for x in linear)
+        return any(self._is_centred_anew(t.op, x) for x in (t.rands if linear and numbers else linear))
 
     def _is_centred_anew(self, op: Op, x: Term) -> bool:
         """Whether an operand is computed, and by no such op before: u·v: yes; 3·u of an argument u: no."""
