@@ -636,9 +636,8 @@ def _range(x: Term, factors: Sequence[Term], sign: int) -> Interval:
 def _along(t: Term, i: int, along: frozenset[int]) -> frozenset[int]:
     """Σ (a − b)² over −1 → {−1} for (a − b)²: along which axes an operand's largest entries count, by the term's."""
     op, rank = t.op, t.rands[i].type.ndim
-    if (
-        op.elementwise
-    ):  # where a choice is made, or by weights, the largest entries may be those that are not chosen
+    # Where a choice is made, by weights perhaps, the largest entries may be those that are not chosen.
+    if op.elementwise:
         if not along or op is where or i in told(op.rough, t):
             return frozenset()
         factors = [x for x in t.rands if x is not t.rands[i]] if op in (multiply, divide) else []
@@ -648,9 +647,7 @@ def _along(t: Term, i: int, along: frozenset[int]) -> frozenset[int]:
     if isinstance(op, MatMul):
         return along | {-1 - i}
     if op.laws.selects and i == 0:
-        if (
-            t.type.size is None or t.type.size != t.rands[0].type.size
-        ):  # the largest may be those that are left out
+        if t.type.size is None or t.type.size != t.rands[0].type.size:
             return frozenset()
         if set(range(-t.type.ndim, 0)) <= along:
             return frozenset(range(-rank, 0))

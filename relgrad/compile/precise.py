@@ -37,6 +37,7 @@ from relgrad.ops.arithmetic import add, multiply, negative, sign, subtract
 from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal
 from relgrad.ops.gather import TakeAlong
+from relgrad.ops.order import ArgSort, RunningArg
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.syntax import slots
@@ -363,10 +364,20 @@ def _decisions(roots: Sequence[Term]) -> list[Term]:
     """
     computed = _computed(roots)
     every = [t for t in subterms(*roots) if isinstance(t.type, ArrayType)]
-    uses = {x for t in every for x in t.rands[1:] if not (type(t.op) is TakeAlong and x.rands == t.rands[:1])}
-    uses.update(roots, *[t.rands[:1] for t in every])
+    uses = {x for t in every for x in t.rands if not _is_order_of(x, t)}.union(roots)
     jumps = [t for t in every if (not is_float(t) or t.op.jumps) and t in uses]
     return [t for t in jumps if any(is_float(x) and x in computed for x in t.rands)]
+
+
+def _is_order_of(x: Term, t: Term) -> bool:
+    """argsort(u), u[argsort(u)] → True: whether entries are taken in their own order, along the axis that it is of."""
+    return (
+        isinstance(x.op, (ArgSort, RunningArg))
+        and isinstance(t.op, TakeAlong)
+        and x.op.axis == t.op.axis
+        and x is t.rands[1]
+        and x.rands == t.rands[:1]
+    )
 
 
 def _is_of_all(t: Term) -> bool:
