@@ -619,7 +619,8 @@ def test_roots_of_the_distance_are_no_branch_points_of_what_is_even_in_them(name
     value, gradient = rg.stabilize(f), rg.grad(f, wrt)
     for at in points:
         found = value(*map(float, at)), gradient(*map(float, at))
-        np.testing.assert_allclose(found, exact(*at), rtol=2e-14)
+        # Of the oscillator's slope, near(u)/leg is known along the line only, as the limit of differences.
+        np.testing.assert_allclose(found, exact(*at), rtol=2e-14 if name.startswith("oscillator") else 1e-14)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -151,8 +151,9 @@ def as_written(
         return new
 
     found = rebuild(expand([*user, *decided]), told)
-    new, first, jumps = found[: len(roots)], found[len(roots) : len(user)], set(found[len(user) :])
-    return AsWritten(new, [*first, *(t for t in subterms(*new) if t in jumps.difference(first))])
+    new, first = found[: len(roots)], found[len(roots) : len(user)]
+    others = set(found[len(user) :]).difference(first)
+    return AsWritten(new, [*first, *(t for t in subterms(*new) if t in others)])
 
 
 def _extreme(t: Term) -> Term:
@@ -252,7 +253,9 @@ def mended(
     @cache
     def written() -> Written | None:
         """f → f as written, and whether for single entries; None where that would not be known better."""
-        asked = [d.term for d in traced.decisions if not _is_of_all(d.term) and _computed([d.term])]
+        questions = [d.term for d in traced.decisions if not _is_of_all(d.term)]
+        computed = _computed(questions)
+        asked = [t for t in questions if t in computed]
         roots, decisions = as_written(near(traced.outputs), expand, traced.numbers, asked)
         every = [*roots, *decisions[: len(asked)]]
         if not _fits(every):
