@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -294,7 +293,9 @@ def _asking(
         And where floats have no f(x), since a matrix is singular in them alone.
         """
         try:
-            (result, lost), in_floats = attempt(*args, **kwargs) if attempt else (function(*args, **kwargs), True)
+            (result, lost), in_floats = (
+                attempt(*args, **kwargs) if attempt else (function(*args, **kwargs), True)
+            )
         except np.linalg.LinAlgError:
             other = again()
             if other is None or (found := other.instead(args, kwargs)) is None:
@@ -391,12 +392,15 @@ class Again:
     def instead(self, args: Any, kwargs: Any) -> Any:
         """([1, 1], [1, 1 + 10⁻²⁰])⁻¹: f as written where floats have none; None if no number of digits settles it."""
         for numbers in self._kinds:
-            with suppress(GivenUp, *_FAILURES), np.errstate(all="ignore"):
-                found, alike = self._computed(numbers, args, kwargs)
-                blank = mapped(lambda x: np.full(np.shape(x), np.nan), found)
-                result = paired(lambda x, y: _mended(x, y, all(map(np.all, alike))), blank, found)  # noqa: B023
-                if not has_nan(result):
-                    return result
+            try:
+                with np.errstate(all="ignore"):
+                    found, alike = self._computed(numbers, args, kwargs)
+            except (GivenUp, *_FAILURES):
+                continue
+            blank = mapped(lambda x: np.full(np.shape(x), np.nan), found)
+            result = paired(lambda x, y: _mended(x, y, all(map(np.all, alike))), blank, found)  # noqa: B023
+            if not has_nan(result):
+                return result
         return None
 
     def _inside_domain(self, result: Any, args: Any, kwargs: Any) -> Any:
