@@ -74,7 +74,7 @@ class Library:
     def _instead(self, value: Any) -> Any:
         """np.flip → its stand-in, a helper → its copy, 2 → 2: the meaning of a module's name in its copy."""
         if isinstance(value, ModuleType):
-            return self._module(vars(value)) if is_librarys(value.__name__) else value
+            return self._module(vars(value)) if is_librarys(value.__name__) else self.patches.instead(value)
         if type(value) is FunctionType and value.__module__.startswith("scipy.optimize"):
             return functools.partial(refuse_function, value)  # steps of a search say nothing of what is found
         value = _ASKING.get(id(value)) or self.helpers.get(id(value), value)

@@ -611,15 +611,18 @@ QUERIES.update(dict(_PUBLIC.values()))
 _OF_SCIPY = tuple(
     f"scipy.{name}" for name in ("integrate", "linalg", "signal", "spatial.distance", "special", "stats")
 )
-"""Modules of SciPy's whose functions are traced by their own code, where that is Python's; and distributions."""
+"""Modules of SciPy's whose functions are traced by their own code, where that is Python's, as distributions are; of
+`linalg`, whose are compiled, those that are written in NumPy's.
+"""
 
 
 def _of_scipy(loaded: Sequence[str]) -> dict[tuple[ModuleType, str], StandIn]:
     """[scipy.stats] → {(stats, "zscore"): stand-in, (stats, "norm"): stand-in, …}: what is public in modules."""
     places: dict[tuple[ModuleType, str], StandIn] = {}
     for module in map(sys.modules.__getitem__, loaded):
-        for name, value in vars(module).items():
-            if not name.startswith("_") and implementation(value) is not None:
+        for name in module.__all__:
+            value = getattr(module, name)
+            if implementation(value) is not None and module.__name__ != "scipy.linalg":
                 places[module, name] = StandIn(value, _written(value))
             elif module.__name__ == "scipy.stats" and isinstance(
                 value, module.rv_continuous | module.rv_discrete
@@ -755,6 +758,13 @@ def stand_ins(held: frozenset[str] = frozenset()) -> Patches:
     """
     loaded = _loaded()
     return _stand_ins(held if ANY in held else held & _names(loaded), loaded)
+
+
+def stood_in(fun: Any) -> Any:
+    """scipy.linalg.expm → its stand-in, norm.logcdf → that of norm's: of a function for which no code has a name."""
+    patches, owner = stand_ins(), getattr(fun, "__self__", None)
+    new = patches.instead(owner)
+    return patches.instead(fun) if owner is new else getattr(new, fun.__name__)
 
 
 @functools.lru_cache(maxsize=64)
