@@ -550,3 +550,28 @@ def test_nothing_is_near_an_integer() -> None:
         warnings.simplefilter("error")
         np.testing.assert_allclose(rg.stabilize(f)(x), f(x), rtol=1e-14)
         np.testing.assert_allclose(rg.grad(f)(x), np.ones((2, 1)) * [1.0, np.sin(1.0)], rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda c, x: np.where((x == x) & (c != 0), np.log1p(c * x) / c, x),
+        lambda c, x: np.where(np.logical_and(c != 0, x > -9), np.log1p(c * x) / c, x),
+        lambda c, x: np.where((c == 0) | (x != x), x, np.log1p(c * x) / c),
+    ],
+)
+def test_a_point_may_stand_beside_another_condition(fun: Callable[..., Any]) -> None:
+    x = np.array([0.1, 0.5, 0.0])
+    for c in (0.0, 1e-200, -1e-9):
+        assert rg.grad(lambda c: np.sum(fun(c, x)))(c) == pytest.approx(-np.sum(x**2) / 2, rel=2e-9)
+    assert np.isnan(rg.stabilize(fun)(0.5, np.nan)) == np.isnan(fun(0.5, np.nan))
+
+
+def test_another_condition_that_leaves_the_point_open_stays() -> None:
+    f = rg.stabilize(lambda c, x: np.where((c != 0) & (x < 1), np.log1p(c * x) / c, x))
+    assert f(0.5, 2.0) == 2.0
+    assert f(0.5, 0.5) == pytest.approx(np.log1p(0.25) / 0.5, rel=1e-15)
+    other = rg.stabilize(lambda c, x: np.where((c == 0) & (x == 3), 7.0, np.cos(c) * x))
+    assert other(0.0, 3.0) == 7.0
+    assert other(0.0, 2.0) == 2.0

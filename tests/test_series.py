@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -851,3 +852,35 @@ def test_another_function_left_of_a_root_stays(left):
     g = lambda x: np.where(x > 0, (1 - np.sin(np.sqrt(x)) / np.sqrt(x)) / x, left)
     assert np.array_equal(rg.stabilize(g)(-1e-6), left, equal_nan=True)
     assert math.isclose(rg.stabilize(g)(1e-6), 1 / 6 - 1e-6 / 120, rel_tol=1e-14)
+
+
+OVER_A_FACTOR: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "log1p(x·y)/x": (lambda x, y: np.log1p(x * y) / x, lambda x, y: y - x * y**2 / 2),
+    "y·(e^(x·y) − 1)/x": (lambda x, y: y * (np.exp(x * y) - 1) / x, lambda x, y: y**2 + x * y**3 / 2),
+    "(1 − cos(x·y))/x²": (lambda x, y: (1 - np.cos(x * y)) / x**2, lambda x, y: y**2 / 2 - x**2 * y**4 / 24),
+    "(√(1 + x·y) − 1)/x": (lambda x, y: (np.sqrt(1 + x * y) - 1) / x, lambda x, y: y / 2 - x * y**2 / 8),
+    "tanh(x·y)/y/x": (lambda x, y: np.tanh(x * y) / y / x, lambda x, y: 1 - (x * y) ** 2 / 3),
+    "Σ sin(x·y)/x": (lambda x, y: np.sum(np.sin(x * y) / x), lambda x, y: np.sum(y - x**2 * y**3 / 6)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", OVER_A_FACTOR)
+@pytest.mark.parametrize("x", [0.0, 1e-9, -1e-300, np.array([[0.0], [1e-10]])])
+def test_a_function_of_a_product_over_one_factor(name, x):
+    f, near = OVER_A_FACTOR[name]
+    for y in (0.7, np.array([0.3, -2.0, 1e-5])):
+        np.testing.assert_allclose(rg.stabilize(f, precise=False)(x, y), near(x, y), rtol=1e-15)
+        whole = lambda x, y: np.sum(np.cos(f(x, y)))
+        slope = rg.grad(whole, precise=False)(x, y)
+        full = np.broadcast_shapes(np.shape(x), np.shape(y))
+        spread = lambda x, y=y, full=full: np.sum(np.cos(near(np.broadcast_to(x, full), y)))
+        step = 1e-6
+        want = (spread(x + step) - spread(x - step)) / (2 * step)
+        assert np.sum(slope) == pytest.approx(want, rel=1e-5, abs=1e-9)
+
+
+def test_a_function_that_is_not_zero_at_zero_keeps_its_divisor():
+    f = rg.stabilize(lambda x, y: np.exp(x * y) / x, precise=False)
+    assert f(0.5, 0.0) == 2.0
+    assert rg.stabilize(lambda x, y: np.cos(x * y) / x - 1 / x, precise=False)(0.5, 0.0) == 0.0

@@ -103,7 +103,7 @@ def _three_ways(t: Term) -> Isolated | None:
 
 def _compares(c: Term, like: Term) -> bool:
     """x < c, x > c → True: whether two conditions compare the same two numbers."""
-    return c.op.negation is not None and len(c.rands) == 2 and set(c.rands) == set(like.rands)
+    return c.op.negation is not None and len(set(c.rands)) == 2 and set(c.rands) == set(like.rands)
 
 
 def unguarded(t: Term, better: Callable[[Term], Term]) -> Term | None:

@@ -31,6 +31,7 @@ from relgrad.ops.casting import cast
 from relgrad.ops.classical import multigammaln, polygamma
 from relgrad.ops.creation import holds_symbolic
 from relgrad.symbolic import tracing
+from relgrad.trace import masked, valued  # noqa: F401 - what else is traced is known when they are imported
 from relgrad.trace.classes import Type
 from relgrad.trace.containers import flatten
 from relgrad.trace.cures import SAMPLE

@@ -24,7 +24,6 @@ from relgrad.op import Constant, as_term, constant, strong
 from relgrad.ops.arithmetic import subtract
 from relgrad.symbolic import Symbolic, numbers_as_terms, tracing
 from relgrad.term import Term, reachable, rebuild, remade, subterms, term
-from relgrad.trace import masked, valued  # noqa: F401 - for what importing them declares
 from relgrad.trace.arguments import (
     argument_paths,
     arrays,
