@@ -215,5 +215,11 @@ def test_an_error_names_the_function_its_cause_and_a_cure():
         caught.value
     )
     assert "cure:  write its formula with NumPy and scipy.special" in str(caught.value)
+    kept = [stats.norm]
+    with pytest.raises(
+        TraceError,
+        match=r"call what is traced of SciPy by its name, as stats\.norm\.logpdf",
+    ):
+        rg.grad(lambda x: kept[0].logpdf(x))(0.3)
     with pytest.raises(TraceError, match="distances of the metric 'canberra' cannot be traced"):
         rg.stabilize(lambda x: distances.cdist(x, X, "canberra"))(X)

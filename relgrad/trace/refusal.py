@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NoReturn
@@ -141,7 +142,18 @@ def refuse_number(kind: str, of: Term | None = None, numpy_too: bool = False) ->
 def refuse_array(of: Term | None = None) -> NoReturn:
     """np.asarray(x) → TraceError: the refusal of everything that wants NumPy's own array."""
     cure = "use NumPy functions and scipy.special ufuncs, which are recorded; np.stack joins several arrays"
+    if _is_asked_by_scipy():
+        cure = "call what is traced of SciPy by its name, as stats.norm.logpdf(x), not from an attribute or a container;"
+        cure += " write others with NumPy and scipy.special"
     _refuse_other("an ndarray", cure, "take entries with np.take(array, index), or choose with np.where", of)
+
+
+def _is_asked_by_scipy() -> bool:
+    """Whether the code that wants an array, NumPy's and relgrad's own aside, is SciPy's."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(("relgrad.", "numpy")):
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.")
 
 
 def _refuse_other(
