@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -69,11 +70,12 @@ def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool)
 def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any, overflowed: bool) -> Any:
     """f(x), if f of floats shaken out of range is the same: 1 + e⁻⁸⁰⁰ → 1, log(e⁻⁸⁰⁰) → None.
 
-    A function that has underflowed may have `overflowed` after that.
+    A function that has underflowed may have `overflowed` after that. Numbers shaken near the ends of the range do not
+    stand for all beyond them where NaN or ∞ is made of those, and may be masked: ∞/∞ > 0 → None, 1/e⁻⁸⁰⁰ → None.
     """
     try:
-        with np.errstate(over="ignore" if overflowed else "raise"):
-            found = function(*args, **kwargs)
+        with np.errstate(over="ignore" if overflowed else "raise", invalid="raise", divide="raise"):
+            found = unwrap(function)(*args, **kwargs)  # within decorators that silence these
         return found if is_steady(found, mapped(lowered, shaken(*args, **kwargs)), overflowed) else None
     except (FloatingPointError, OverflowError):
         return None if overflowed else _steady(function, shaken, args, kwargs, overflowed=True)
