@@ -940,3 +940,29 @@ def test_decisions_by_what_left_the_range_are_no_decisions_by_nan(fun: Any, how:
     for scale in 2.0**500, 2.0**-500, 2.0**960, 2.0**-960:
         for got, expected in zip(slopes(x * scale, y * scale), slopes(x, y), strict=True):
             np.testing.assert_allclose(got * scale, expected, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("how", [{}, {"precise": False}], ids=str)
+@pytest.mark.parametrize(
+    ("fun", "oracle", "points"),
+    [
+        (lambda x: sp.jv(40, x), lambda x: mpmath.besselj(40, x), [1e-8, 1e-9, 0.3]),
+        (lambda x: sp.yv(40, x), lambda x: mpmath.bessely(40, x), [1e-8, 1e-9, 0.3]),
+        (lambda x: sp.ive(40, x), lambda x: mpmath.besseli(40, x) * mpmath.exp(-x), [1e-8, 1e-9, 0.3]),
+        (lambda x: sp.kve(40, x), lambda x: mpmath.besselk(40, x) * mpmath.exp(x), [1e-8, 1e-9, 0.3]),
+        (sp.rgamma, mpmath.rgamma, [180.0, 200.0, 3.5]),
+        (sp.expi, mpmath.ei, [720.0, 800.0, -800.0]),
+        (
+            lambda x: sp.betainc(40.0, 2.0, x),
+            lambda x: mpmath.betainc(40, 2, 0, x, regularized=True),
+            [3e-10, 1e-9, 0.3],
+        ),
+    ],
+    ids=["jv", "yv", "ive", "kve", "rgamma", "expi", "betainc"],
+)
+def test_functions_of_scipy_tell_where_they_leave_the_range(fun: Any, oracle: Any, points: Any, how: Any):
+    ratio = rg.stabilize(lambda x: fun(x) / fun(1.25 * x), **how)
+    with mpmath.workdps(40):
+        expected = [float(oracle(mpf(x)) / oracle(mpf(1.25 * x))) for x in points]
+    np.testing.assert_allclose(ratio(np.array(points)), expected, rtol=1e-12)
+    np.testing.assert_allclose([ratio(x) for x in points], expected, rtol=1e-12)

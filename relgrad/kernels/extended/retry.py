@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import unwrap
 from typing import Any
 
 import numpy as np
 
 from relgrad.kernels.containers import mapped, paired
 from relgrad.kernels.extended.number import Extended
-from relgrad.kernels.numbers import OF_FLOATS_ONLY, Twin, has_nan, lowered
+from relgrad.kernels.numbers import OF_FLOATS_ONLY, Twin, has_nan, innermost, lowered
 from relgrad.kernels.watched import Shaken, is_steady
 
 
@@ -75,7 +74,7 @@ def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any, 
     """
     try:
         with np.errstate(over="ignore" if overflowed else "raise", invalid="raise", divide="raise"):
-            found = unwrap(function)(*args, **kwargs)  # within decorators that silence these
+            found = innermost(function)(*args, **kwargs)  # within decorators that silence these
         return found if is_steady(found, mapped(lowered, shaken(*args, **kwargs)), overflowed) else None
     except (FloatingPointError, OverflowError):
         return None if overflowed else _steady(function, shaken, args, kwargs, overflowed=True)
