@@ -966,3 +966,16 @@ def test_functions_of_scipy_tell_where_they_leave_the_range(fun: Any, oracle: An
         expected = [float(oracle(mpf(x)) / oracle(mpf(1.25 * x))) for x in points]
     np.testing.assert_allclose(ratio(np.array(points)), expected, rtol=1e-12)
     np.testing.assert_allclose([ratio(x) for x in points], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("how", [{}, {"precise": False}], ids=str)
+@pytest.mark.parametrize("a", [np.eye(3), np.diag([1.0, 1.0, 2.0])], ids=["1", "two tie"])
+def test_floats_that_left_their_range_are_no_answer(a: np.ndarray, how: dict[str, Any]):
+    def square(x: Any, a: Any) -> Any:
+        u, w, vt = np.linalg.svd(a * x**3, full_matrices=False)
+        return np.sum(((u * w**2) @ vt)[0]) * x**-5
+
+    slopes = rg.grad(square, 1, **how)
+    for scale in 1.0, 2.0**300, 2.0**-300:  # NaN where values tie, and not 0
+        got = slopes(scale, a)[0] / scale
+        assert np.all(np.isnan(got) | np.isclose(got, slopes(1.0, a)[0], rtol=1e-12))

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.containers import mapped, paired
+from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.extended.number import Extended
-from relgrad.kernels.numbers import OF_FLOATS_ONLY, Twin, has_nan, innermost, lowered
+from relgrad.kernels.numbers import OF_FLOATS_ONLY, Twin, has_nan, innermost, is_floating, lowered
 from relgrad.kernels.watched import Shaken, is_steady
 
 
@@ -83,11 +83,11 @@ def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any, 
 
 
 def filled(found: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """NaN, y → y: a result of extended range with the floats' own where that is NaN.
+    """NaN, y → y: a result of extended range with the floats' own where that is NaN, of arguments that are infinite.
 
-    A function without a rule for extended range may not know huge numbers.
+    A function without a rule for extended range may not know huge numbers; nor do floats that left their range.
     """
-    if not has_nan(found):
+    if not has_nan(found) or all(np.all(np.isfinite(x)) for x in parts((args, kwargs)) if is_floating(x)):
         return found
     with np.errstate(all="ignore"):
         return paired(_filled, found, function(*args, **kwargs))
