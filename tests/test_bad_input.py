@@ -131,6 +131,17 @@ def test_a_gradient_has_the_shape_of_the_input_or_is_refused(kind: str) -> None:
         )
 
 
+@pytest.mark.parametrize("dtype", [">f8", ">f4"])
+@pytest.mark.parametrize(
+    "f", [lambda x: np.sum(x[x > 0] ** 2), lambda x: np.sort(x)[0] * x[0], lambda x: np.diff(x)[0] ** 2]
+)
+def test_the_order_of_bytes_is_no_part_of_a_type(f: Any, dtype: str) -> None:
+    x = np.array([1.0, -2.0, 3.0], dtype)
+    native = x.astype(x.dtype.newbyteorder("="))
+    for transform in rg.stabilize, rg.grad, rg.hessian:
+        np.testing.assert_array_equal(transform(f)(x), transform(f)(native))
+
+
 def test_arguments_that_share_memory_are_told_apart() -> None:
     def f(x: Any, y: Any) -> Any:
         return np.sum(x * y[::-1]) + np.sum(np.exp(x - y))

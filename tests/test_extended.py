@@ -854,3 +854,128 @@ def test_digits_that_weights_have_below_the_range_are_not_lost(fun: Any, scale: 
     np.testing.assert_allclose(rg.stabilize(fun)(x * scale), fun(x), rtol=1e-14)
     slopes = rg.grad(lambda x: np.sum(fun(x) ** 2))
     np.testing.assert_allclose(slopes(x * scale) * scale, slopes(x), rtol=1e-12, atol=1e-15)
+
+
+SQUARE = np.array([[2.0, 0.5, -0.3], [0.5, 1.5, 0.2], [-0.3, 0.2, 3.0]])
+TALL = np.array([[1.0, 0.5, -0.3], [0.2, -1.5, 0.2], [-0.7, 0.2, 2.0], [0.4, 0.9, 1.1]])
+HOMOGENEOUS = {
+    "cholesky": (lambda a: np.linalg.cholesky(a)[2], SQUARE, 0.5),
+    "eigvalsh": (lambda a: np.linalg.eigvalsh(a), SQUARE, 1),
+    "eigh": (lambda a: np.linalg.eigh(a)[0] * np.abs(np.linalg.eigh(a)[1][0]), SQUARE, 1),
+    "singular values": (lambda a: np.linalg.svd(a)[1], TALL, 1),
+    "singular vectors": (lambda a: np.abs(np.linalg.svd(a, full_matrices=False)[0][0]), TALL, 0),
+    "qr": (lambda a: np.linalg.qr(a)[0][0] * np.linalg.qr(a)[1][0], TALL, 1),
+    "pinv": (lambda a: np.linalg.pinv(a)[0][:3], TALL, -1),
+    "inv": (lambda a: np.linalg.inv(a)[0], SQUARE, -1),
+    "solve": (lambda a: np.linalg.solve(a, np.arange(3.0)), SQUARE, -1),
+    "det": (np.linalg.det, SQUARE, 3),
+    "slogdet": (lambda a: np.exp(np.linalg.slogdet(a)[1] / 3), SQUARE, 1),
+    "cond": (np.linalg.cond, SQUARE, 0),
+    "a spectral norm": (lambda a: np.linalg.norm(a, 2), TALL, 1),
+    "a nuclear norm": (lambda a: np.linalg.norm(a, "nuc"), TALL, 1),
+}
+
+
+@pytest.mark.parametrize("name", HOMOGENEOUS)
+@pytest.mark.parametrize("how", [{}, {"precise": False}, {"strategy": "eager"}], ids=str)
+def test_matrices_beyond_floats_have_the_factors_of_matrices_in_range(name: str, how: dict[str, Any]):
+    fun, a, degree = HOMOGENEOUS[name]
+
+    def linear(x):  # in x, as a is of x³ and the last factor takes that out
+        return np.sum(fun(a * x**3) * np.array([1.0, 2.0, 3.0])) * x ** (1 - 3 * degree)
+
+    value, slope = rg.stabilize(linear, **how), rg.grad(linear, **how)
+    expected = np.sum(fun(a) * np.array([1.0, 2.0, 3.0]))
+    for scale in 1.0, 2.0**200, 2.0**-300, 2.0**600, 2.0**-600:
+        np.testing.assert_allclose(value(scale) / scale, expected, rtol=1e-12)
+        np.testing.assert_allclose(slope(scale), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (1, 1)])
+def test_factors_of_stacks_have_a_scale_each(shape: tuple[int, ...]):
+    rng = np.random.default_rng(0)
+    b = rng.normal(size=(*shape, 3, 3))
+    a, shift = b @ b.mT + np.eye(3), 2 * rng.integers(-900, 900, size=(*shape, 1, 1))
+    wide = Extended(a, shift)
+    back = lambda x, times: Extended(
+        x.m, x.e - times * shift.reshape(*shape, *[1] * (x.m.ndim - len(shape)))
+    ).floats()
+    for name, times in ("eigh", (1, 0)), ("svd", (0, 1, 0)), ("qr", (0, 1)):
+        found, expected = (getattr(np.linalg, name)(x) for x in (wide, a))
+        for x, y, k in zip(found, expected, times, strict=True):
+            np.testing.assert_allclose(back(x, k), y, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(back(np.linalg.eigvalsh(wide), 1), np.linalg.eigvalsh(a), rtol=1e-12)
+    np.testing.assert_allclose(back(np.linalg.cholesky(wide) ** 2, 1), np.linalg.cholesky(a) ** 2, rtol=1e-12)
+    sign, size = np.linalg.slogdet(wide)
+    np.testing.assert_array_equal(sign, 1)
+    np.testing.assert_allclose(
+        size.floats() - 3 * np.log(2) * shift[..., 0, 0], np.linalg.slogdet(a)[1], rtol=0, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("exponent", [-2000, 2000])
+@pytest.mark.parametrize(
+    "move", [lambda x: kernels.diag_embed(x, 1), lambda x: np.tril(np.outer(x, x)), lambda x: np.diag(x)]
+)
+def test_zeros_that_numbers_move_beside_are_below_all_numbers(move: Any, exponent: int):
+    x = np.array([0.5, -0.75])
+    moved, plain = move(Extended(x, exponent)), move(x)
+    ones = Extended(np.ones(plain.shape), -3000)
+    total = moved + ones
+    assert np.all((total - moved).m[plain == 0] == 0.5)
+
+
+@pytest.mark.parametrize("how", [{}, {"precise": False}], ids=str)
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x, y: np.corrcoef(x, y)[0, 1],
+        lambda x, y: np.sum(np.log(np.abs(np.cbrt(y**3 + y**3))) - np.log(np.abs(y)) + x / y),
+        lambda x, y: np.sum(np.where(x * x / np.abs(x * y) > 1, x / y, np.sin(x / y))),
+    ],
+)
+def test_decisions_by_what_left_the_range_are_no_decisions_by_nan(fun: Any, how: dict[str, Any]):
+    x, y = np.array([0.3, -1.2, 0.7, 2.1]), np.array([-0.4, 1.1, -0.9, 0.2])
+    slopes = rg.grad(fun, (0, 1), **how)
+    for scale in 2.0**500, 2.0**-500, 2.0**960, 2.0**-960:
+        for got, expected in zip(slopes(x * scale, y * scale), slopes(x, y), strict=True):
+            np.testing.assert_allclose(got * scale, expected, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("how", [{}, {"precise": False}], ids=str)
+@pytest.mark.parametrize(
+    ("fun", "oracle", "points"),
+    [
+        (lambda x: sp.jv(40, x), lambda x: mpmath.besselj(40, x), [1e-8, 1e-9, 0.3]),
+        (lambda x: sp.yv(40, x), lambda x: mpmath.bessely(40, x), [1e-8, 1e-9, 0.3]),
+        (lambda x: sp.ive(40, x), lambda x: mpmath.besseli(40, x) * mpmath.exp(-x), [1e-8, 1e-9, 0.3]),
+        (lambda x: sp.kve(40, x), lambda x: mpmath.besselk(40, x) * mpmath.exp(x), [1e-8, 1e-9, 0.3]),
+        (sp.rgamma, mpmath.rgamma, [180.0, 200.0, 3.5]),
+        (sp.expi, mpmath.ei, [720.0, 800.0, -800.0]),
+        (
+            lambda x: sp.betainc(40.0, 2.0, x),
+            lambda x: mpmath.betainc(40, 2, 0, x, regularized=True),
+            [3e-10, 1e-9, 0.3],
+        ),
+    ],
+    ids=["jv", "yv", "ive", "kve", "rgamma", "expi", "betainc"],
+)
+def test_functions_of_scipy_tell_where_they_leave_the_range(fun: Any, oracle: Any, points: Any, how: Any):
+    ratio = rg.stabilize(lambda x: fun(x) / fun(1.25 * x), **how)
+    with mpmath.workdps(40):
+        expected = [float(oracle(mpf(x)) / oracle(mpf(1.25 * x))) for x in points]
+    np.testing.assert_allclose(ratio(np.array(points)), expected, rtol=1e-12)
+    np.testing.assert_allclose([ratio(x) for x in points], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("how", [{}, {"precise": False}], ids=str)
+@pytest.mark.parametrize("a", [np.eye(3), np.diag([1.0, 1.0, 2.0])], ids=["1", "two tie"])
+def test_floats_that_left_their_range_are_no_answer(a: np.ndarray, how: dict[str, Any]):
+    def square(x: Any, a: Any) -> Any:
+        u, w, vt = np.linalg.svd(a * x**3, full_matrices=False)
+        return np.sum(((u * w**2) @ vt)[0]) * x**-5
+
+    slopes = rg.grad(square, 1, **how)
+    for scale in 1.0, 2.0**300, 2.0**-300:  # NaN where values tie, and not 0
+        got = slopes(scale, a)[0] / scale
+        assert np.all(np.isnan(got) | np.isclose(got, slopes(1.0, a)[0], rtol=1e-12))

@@ -1328,3 +1328,17 @@ def test_what_has_a_series_at_infinity_as_rewritten_only(x):
         near = mpmath.exp(-u * u) / mpmath.erfc(u) - mpmath.sqrt(mpmath.pi) * u if x < 1e5 else 0
         far = mpmath.sqrt(mpmath.pi) / 2 / u
         np.testing.assert_allclose(f(x), float(near or far), rtol=4e-15)
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_programs_that_raise_beside_a_line_are_none_along_it(degree: int) -> None:
+    x = np.array([0.3, -0.5, 1.2, 0.7])
+
+    def f(x: Any) -> Any:
+        share = x**2 / np.sum(x**2)
+        return np.polyfit(share / (1 + share**2), x, degree)[0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.errors.FailedRelation)
+        got = rg.grad(f)(x)
+    np.testing.assert_allclose(got, rg.grad(f, strategy="naive")(x), rtol=1e-9)

@@ -239,3 +239,22 @@ def test_matrices_of_one_row_and_of_none_have_their_gradients():
 def test_the_step_to_a_limit_is_told():
     text = str(rg.grad(lambda a: np.sum(WEIGHTS * apply(np.exp, a))).explain(np.eye(3)))
     assert "limit where values tie" in text
+
+
+@pytest.mark.parametrize(
+    "a", [np.eye(3), np.diag([1.0, 1.0, 2.0]), np.array([[2.0, 1, 0], [1, 2, 0], [0, 0, 3]])], ids=str
+)
+@pytest.mark.parametrize("exponent", [-900, -600, -300, 300, 600, 1000])
+def test_values_that_tie_are_moved_apart_by_their_own_size(a: Any, exponent: int) -> None:
+    def root(a: Any) -> Any:
+        w, v = np.linalg.eigh(a)
+        return np.sum(((v * np.sqrt(w)) @ v.T)[0])
+
+    def absolute(a: Any) -> Any:
+        u, s, vt = np.linalg.svd(a, full_matrices=False)
+        return np.sum(((u * s) @ vt)[0])
+
+    for f, degree in (root, 0.5), (absolute, 1):
+        expected, got = rg.grad(f)(a), rg.grad(f)(a * 2.0**exponent)
+        assert np.isfinite(expected).all()
+        np.testing.assert_allclose(got * 2.0 ** (exponent * (1 - degree)), expected, rtol=1e-13, atol=1e-15)

@@ -536,6 +536,9 @@ def _start(
             paths: Paths = {}
             try:
                 start = _first(body, _moved(values, line, side * NEAR, seed), line, paths)
+                if start is not None and not loses:
+                    beside = [_moved(values, line, side * d, seed) for d in tried]
+                    loses = any(_loses(root, body, x, line, start, paths) for x in beside)
             except BranchPoint:
                 if line.squared or line.whole:
                     return line, None
@@ -543,11 +546,6 @@ def _start(
             except (NoSeries, RelgradError, RecursionError, ValueError, IndexError, TypeError):
                 return line, None
             starts.add(start if start is None else tuple(start.ravel().tolist()))
-            if start is not None:
-                loses = loses or any(
-                    _loses(root, body, _moved(values, line, side * d, seed), line, start, paths)
-                    for d in tried
-                )
         left -= 1
         if starts != {None} or not left:
             return line, next(iter(starts)) if len(starts) == 1 and loses else None

@@ -41,7 +41,9 @@ ZERO: Coefficient = np.zeros(()), 0.0
 EACH = 4
 """So many more series are made for each op of a program."""
 LEAST = 2.0**-256
-"""Values are moved apart by at least so much, and smaller numbers are zero."""
+"""Zeros are moved apart by so much, and large values by no more than its reciprocal, whose powers are in range."""
+TINY = 2.0**-1022
+"""Errors that are smaller count as zero, those below LEAST where zeros are moved apart."""
 ROUGH = 2.0**-10
 """The largest relative error with which a limit stands for a program."""
 
@@ -128,6 +130,7 @@ def _doubt(w: Any, sign: int) -> float:
 def _limit(program: Spectral, values: Mapping[Term, Any], plain: Any, doubt: float) -> Any:
     """D → lim D(w + t·e) in entries where that is the more accurate, NaN where there is none, else D."""
     rows = ROUNDINGS * max(values[w].shape[-1] for w in program.spectra)
+    least = TINY if all(np.any(values[w], axis=-1).all() for w in program.spectra) else LEAST
     result = np.full(plain.shape, np.nan) if doubt >= 1 / 8 else plain
     known = np.zeros(plain.shape, bool)
     # Values that are small may be close by the size of the largest and yet far apart for what is made of them.
@@ -138,7 +141,7 @@ def _limit(program: Spectral, values: Mapping[Term, Any], plain: Any, doubt: flo
             except (NoSeries, RelgradError, RecursionError):
                 continue
             size = np.max(np.abs(value), initial=0.0, where=~none & np.isfinite(value))
-            good = ~(known | none) & (error <= min(doubt, ROUGH) * size + LEAST)
+            good = ~(known | none) & (error <= min(doubt, ROUGH) * size + least)
         result = np.where(good, value, np.where(none & ~known & (doubt * rows >= 1), np.nan, result))
         known = known | good
         if known.all():
@@ -219,11 +222,11 @@ def _row_apart(w: Any, eps: Any, mirrored: bool, local: bool) -> tuple[Any, Any,
     zero = np.isin(group, group[size <= noise]) & mirrored
     base[zero] = 0
     tied = zero | (np.bincount(group)[group] > 1)
-    unit = max(APART * np.max(np.abs(w - base)[tied], initial=0.0), eps * most, LEAST)
+    unit = max(APART * np.max(np.abs(w - base)[tied], initial=0.0), min(eps * most, 1 / LEAST)) or LEAST
     up = 1 if w[-1] >= w[0] else -1
     step = up * np.concatenate(([0], np.cumsum(np.where(close, np.maximum(up * rise, unit), 0.0))))
     for k in range(group[-1] + 1):
         here = group == k
         step[here] -= np.min(step[here]) - unit if np.any(zero & here) else np.mean(step[here])
-    far = max(np.max(np.abs(step)), LEAST)
+    far = np.max(np.abs(step)) or LEAST
     return base, step, np.where(tied, far + step + step**2 / (4 * far), 0.0)

@@ -194,6 +194,13 @@ def alike(*args: Any) -> list[Any]:
     return [kind.of(x) for x in args]
 
 
+def innermost(f: Any) -> Any:
+    """@errstate(…) def f → f: the function that others wrap."""
+    while hasattr(f, "__wrapped__"):
+        f = f.__wrapped__
+    return f
+
+
 class Twin:
     """f, kind → f with NumPy, kernels and constants that know numbers of the kind: the same function, in those."""
 
@@ -203,9 +210,7 @@ class Twin:
     @cached_property
     def _twin(self) -> Callable[..., Any]:
         """The function's code with other globals, those of the innermost function that is wrapped."""
-        f = self._function
-        while hasattr(f, "__wrapped__"):  # a wrapper's names are its own; warnings are off here anyway
-            f = f.__wrapped__
+        f = innermost(self._function)  # a wrapper's names are its own; warnings are off here anyway
         names = {name: self._widened(x) for name, x in f.__globals__.items() if not name.startswith("__")}
         twin = types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
         twin.__kwdefaults__ = f.__kwdefaults__

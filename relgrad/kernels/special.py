@@ -13,21 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.special
-from scipy.special import (
-    betainc,
-    betaincc,
-    entr,
-    erf,
-    erfcinv,
-    erfinv,
-    expi,
-    kv,
-    logit,
-    ndtri,
-    rel_entr,
-    rgamma,
-    yv,
-)
+from scipy.special import entr, erf, erfcinv, erfinv, logit, ndtri, rel_entr
 
 from relgrad.kernels.dispatch import by_entries, floats, kernel, ranged
 
@@ -119,6 +105,19 @@ def log_ndtr(x: Any) -> Any:
     return np.where(x < 0, low, np.log1p(-_ndtr(-x))).astype(dtype)[()]
 
 
+def _are_regular(*operands: Any) -> Any:
+    """(40, 1e-9) → True, (40, 0.0) → False: where a result that is 0 or infinite is so in floats alone."""
+    return np.isfinite(operands[-1]) & (operands[-1] != 0)
+
+
+# SciPy's own functions say nothing where they leave the range.
+betainc, betaincc = (
+    ranged(_are_regular, "vanishes")(f) for f in (scipy.special.betainc, scipy.special.betaincc)
+)
+expi, kv, yv = (ranged(_are_regular)(f) for f in (scipy.special.expi, scipy.special.kv, scipy.special.yv))
+rgamma = ranged(lambda x: np.isfinite(x) & ((x > 0) | (x % 1 != 0)))(scipy.special.rgamma)
+
+
 TERMS = 300
 """So many terms of a series, or levels of a continued fraction, are enough where a < LARGEST and floats underflow."""
 LARGEST = 1e5
@@ -134,7 +133,7 @@ def _from_zero(order: int, x: Any, known: Any, scale: Any = 1.0) -> Any:
     ]
 
 
-@kernel
+@ranged(_are_regular, "vanishes")
 def jv(order: int, x: Any) -> Any:
     """Jₙ(x), the Bessel function of the first kind."""
     return _from_zero(order, x, scipy.special.jv(order, x))
@@ -156,21 +155,21 @@ def _far(order: float, x: Any, known: Any, sign: float) -> Any:
     return np.where(far, found, known).astype(known.dtype)[()]
 
 
-@kernel
+@ranged(_are_regular)
 def iv(order: int, x: Any) -> Any:
     """Iₙ(x), the modified one."""
     known = scipy.special.iv(order, x)
     return _from_zero(order, x, np.where(np.isnan(known), ive(order, x) * np.exp(np.abs(x)), known)[()])
 
 
-@kernel
+@ranged(_are_regular, "vanishes")
 def ive(order: int, x: Any) -> Any:
     """Iₙ(x)·e^−|x|."""
     known = _far(order, x, scipy.special.ive(order, x), -1.0)
     return _from_zero(order, x, known, np.exp(-np.abs(x)))
 
 
-@kernel
+@ranged(_are_regular)
 def kve(order: int, x: Any) -> Any:
     """Kₙ(x)·eˣ, of the modified function of the second kind."""
     return _far(order, x, scipy.special.kve(order, x), 1.0)

@@ -217,6 +217,8 @@ class Bessel(Elementwise):
         )
         self.kind, self.order = kind, order
         self.imports = (str(kind),)
+        told = getattr(getattr(kernels, str(kind), None), "tells", "")
+        self.says(grows=told == "grows", vanishes=told == "vanishes")
 
     def at(self, order: int) -> Bessel:
         """The function of the same kind of another order."""

@@ -6,6 +6,7 @@ derivative results for forward and reverse mode algorithmic differentiation, sec
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,28 @@ def skew(x: Any) -> Any:
     return (x - swap(x)) / 2
 
 
+def homogeneous(*degrees: int) -> Any:
+    """fᵢ(2ᵏ·a) = 2^(dᵢ·k)·fᵢ(a), dᵢ = 0 or 1: a function of a matrix of balls gets one whose entries are at most 1.
+
+    So what it asks of floats of them, as LAPACK's signs, does not leave their range.
+    """
+
+    def make(function: Any) -> Any:
+        @wraps(function)
+        def call(a: Any) -> Any:
+            import flint
+
+            parts = [x.mid().man_exp() for x in a.flat if x.is_finite()]
+            unit = flint.arb(2) ** max((int(m).bit_length() + int(e) for m, e in parts if m), default=0)
+            found = function(a / unit)
+            return tuple(x * unit if degree else x for x, degree in zip(found, degrees, strict=True))
+
+        return call
+
+    return make
+
+
+@homogeneous(1, 0)
 def eigh_ball(a: Any) -> tuple[Any, Any]:
     """a·v = v·diag(w): balls of eigenvalues, ascending, and eigenvectors with LAPACK's signs;
     no numbers where values tie.
@@ -139,7 +162,7 @@ def eigh_ball(a: Any) -> tuple[Any, Any]:
     except ValueError:
         nothing = flint.arb.nan()
         return np.full(n, nothing, dtype=object), np.full((n, n), nothing, dtype=object)
-    order = sorted(range(n), key=lambda k: float(found[k].real.mid()))
+    order = sorted(range(n), key=lambda k: found[k].real.mid())
     middle = np.array([[float(x.mid()) for x in row] for row in lower])
     signs = np.linalg.eigh(middle)[1] if np.isfinite(middle).all() else np.ones((n, n))
     vectors = np.empty((n, n), dtype=object)

@@ -17,7 +17,7 @@ from relgrad.errors import GradientError, OpError, ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import Symbolic, as_term
 from relgrad.ops.diagonal import Embed
-from relgrad.ops.factors import Cauchy, eigh_ball, skew
+from relgrad.ops.factors import Cauchy, eigh_ball, homogeneous, skew
 from relgrad.ops.matmul import swap
 from relgrad.ops.square import Square, outputs_like, over_matrices
 from relgrad.types import Extent, TupleType, Type, array_type
@@ -99,6 +99,7 @@ class SVD(Rectangular):
         return [total([np.matmul(np.matmul(u, total(inner)), vh), *outer])]
 
 
+@homogeneous(0, 1, 0)
 def _svd_ball(a: Any) -> tuple[Any, Any, Any]:
     """aᵀ·a = v·diag(s²)·vᵀ, u = a·v/s: balls of singular values and vectors with LAPACK's signs;
     of a wide a, from a·aᵀ.
@@ -151,6 +152,7 @@ class QR(Rectangular):
         return [swap(np.linalg.solve(r, swap(back)))]
 
 
+@homogeneous(0, 1)
 def _qr_ball(a: Any) -> tuple[Any, Any]:
     """a = q·r by the Gram-Schmidt process, with LAPACK's signs, of balls."""
     import flint

@@ -21,7 +21,7 @@ LARGEST = 2**63 - 1
 
 
 def as_array(leaf: Any, path: str = "") -> Any:
-    """2.0 → array(2.0): a leaf as an ndarray of real numbers or booleans.
+    """2.0 → array(2.0), >f8 → f8: a leaf as an ndarray of real numbers or booleans in the machine's order of bytes.
 
     Raises TraceError for what is none: masked arrays, matrices, arrays with a protocol of their own, and
     complex, extended precision, text, object and date dtypes.
@@ -32,7 +32,7 @@ def as_array(leaf: Any, path: str = "") -> Any:
     array = np.asarray(leaf)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         _refuse_dtype(array.dtype, leaf, path)
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def type_of(leaf: Any, path: str = "") -> ArrayType:
@@ -40,7 +40,7 @@ def type_of(leaf: Any, path: str = "") -> ArrayType:
     if isinstance(leaf, Symbolic):
         return strong(leaf.term).type
     array = as_array(leaf, path)
-    return array_type(array.dtype.newbyteorder("="), array.shape)
+    return array_type(array.dtype, array.shape)
 
 
 def _check_subclass(cls: type, path: str) -> None:

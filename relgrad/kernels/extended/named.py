@@ -26,24 +26,31 @@ def _largest(x: Any, axis: Any = None) -> Any:
     return np.where(most > NOTHING, most, 0)
 
 
-def _homogeneous(*degrees: int, last: int | None = None) -> Any:
-    """f(2ᵏ·x, 2ˡ·y) = 2^(a·k + b·l)·f(x, y): the rule of a function of degrees a, b, by slices.
+def _homogeneous(*degrees: int, last: int | None = None, within: tuple[int, ...] = (), root: int = 1) -> Any:
+    """f(2ᵏ·x, 2ˡ·y) = 2^((a·k + b·l)/root)·f(x, y): the rule of a function of degrees a, b, by slices.
 
     A slice is along the axis that the function is told, or one of so many last axes. Its entries that are smaller than
-    the largest by more than the range of floats are zeros.
+    the largest by more than the range of floats are zeros. Where the result is a tuple, the shift of each part is that
+    many times as large as `within` says.
     """
 
     def make(function: Any) -> Any:
         """f → the rule f(x) = 2^(Σ dᵢ·kᵢ)·f(x₁/2^k₁, …), with kᵢ the largest exponent of each operand."""
 
         def rule(*args: Any, **kwargs: Any) -> Any:
-            """f(x/2ᵏ, y/2ˡ)·2^(a·k + b·l), with k and l the largest exponents."""
+            """f(x/2ᵏ, y/2ˡ)·2^(a·k + b·l), with k and l the largest exponents that have roots."""
             arrays = [Extended.of(x) for x in args[: len(degrees)]]
             axis = kwargs.get("axis") if last is None else tuple(range(-last, 0))
-            exponents = [_largest(x, axis) for x in arrays]
+            exponents = [_largest(x, axis) // root * root for x in arrays]
             parts = [scaled(x, k) for x, k in zip(arrays, exponents, strict=True)]
             result = function(*parts, *map(lowered, args[len(degrees) :]), **kwargs)
-            shift = combined(exponents, degrees)
+            shift = combined(exponents, degrees) // root
+            if isinstance(result, tuple):
+                return tuple(shifted(x, times * shift) for x, times in zip(result, within, strict=True))
+            return shifted(result, shift, axis)
+
+        def shifted(result: Any, shift: Any, axis: Any = None) -> Extended:
+            """x·2ᵏ, where one k is for each slice."""
             if last is not None:
                 stack = shift.shape[:-last]
                 shift = shift.reshape((*stack, *[1] * (np.ndim(result) - len(stack))))
@@ -78,6 +85,12 @@ NAMED.update(
         "centred": _homogeneous(1),
         "inv": _homogeneous(-1, last=2),
         "solve": _homogeneous(-1, 1, last=2),
+        "pinv": _homogeneous(-1, last=2),
+        "cholesky": _homogeneous(1, last=2, root=2),
+        "eigvalsh": _homogeneous(1, last=2),
+        "eigh": _homogeneous(1, last=2, within=(1, 0)),
+        "svd": _homogeneous(1, last=2, within=(0, 1, 0)),
+        "qr": _homogeneous(1, last=2, within=(0, 1)),
         "add_at": or_extended(_add_at),
         "add_along": or_extended(
             lambda x, indices, axis, shape: _add_at(x, key_along(indices, axis, shape), shape)
@@ -126,13 +139,25 @@ def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Extended:
     return in_floats_first(plain, wide, operands)
 
 
+def _by_rows(x: Extended) -> tuple[Any, list[Any]]:
+    """x → diag(2^−kᵢ)·x and kᵢ, the largest exponent of each row."""
+    rows = _largest(x, -1)
+    return scaled(x, rows), list(np.moveaxis(rows[..., 0], -1, 0))
+
+
 @_named("det")
 def _det(x: Extended) -> Extended:
-    """det(diag(2^kᵢ)·x) = 2^(Σ kᵢ)·det x, with kᵢ the largest exponent of each row."""
-    rows = np.max(x.e, axis=-1, keepdims=True)
-    rows = np.where(rows > NOTHING, rows, 0)
-    exponents = list(np.moveaxis(rows[..., 0], -1, 0))
-    return Extended(np.linalg.det(scaled(x, rows)), combined(exponents, [1] * len(exponents)))
+    """det(diag(2^kᵢ)·x) = 2^(Σ kᵢ)·det x"""
+    rows, exponents = _by_rows(x)
+    return Extended(np.linalg.det(rows), combined(exponents, [1] * len(exponents)))
+
+
+@_named("slogdet")
+def _slogdet(x: Extended) -> tuple[Any, Extended]:
+    """log|det(diag(2^kᵢ)·x)| = log|det x| + log 2·Σ kᵢ"""
+    rows, exponents = _by_rows(x)
+    sign, size = np.linalg.slogdet(rows)
+    return sign, Extended.of((size + np.log(2.0) * sum(exponents)).astype(x.dtype))
 
 
 @_named("cofactor")

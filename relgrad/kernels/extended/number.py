@@ -141,9 +141,10 @@ class Extended(Numbers):
         return cls.near(x, at, cls.made([part[slots[at] - 1] for part in far.parts]) if at.size else None)
 
     def moved(self, move: Callable[[Any], Any]) -> Extended:
-        """Return the numbers elsewhere."""
+        """(2⁸⁰⁰·m, 0) → diag(2⁸⁰⁰·m, 0): the numbers elsewhere, and zeros of no exponent where none comes to."""
         if self._near is None:
-            return super().moved(move)
+            m, e = map(move, self._parts)
+            return Extended.made((m, np.where(m == 0, NOTHING, e)))
         x, at, far = self._near
         return Extended.placed(move(x), move(self.slots), far) if at.size else Extended.near(move(x))
 
@@ -165,8 +166,14 @@ class Extended(Numbers):
         """f, (x,) → f(x) by its rule, else of floats or balls; an op that mends a value leaves one that is no float."""
         if getattr(function, "mends", False):
             values, found = cls.of(args[0]), cls.of(super().applied(function, args, kwargs))
-            outside = values.outside & (found.floats() == values.floats())  # where nothing is mended
-            return cls(np.where(outside, values.m, found.m), np.where(outside, values.e, found.e))
+            kept = values.outside & (found.floats() == values.floats())  # where nothing is mended
+            others = list(map(_instead, args))
+            if any(
+                x is not y for x, y in zip(others, args, strict=True)
+            ):  # no mend of numbers that floats do not tell
+                other = cls.of(super().applied(function, [args[0], *others[1:]], kwargs)).floats()
+                kept = kept | ~np.isclose(found.floats(), other, rtol=1e-14, atol=0.0, equal_nan=True)
+            return cls(np.where(kept, values.m, found.m), np.where(kept, values.e, found.e))
         if cls.rule_of(function):
             return super().applied(function, args, kwargs)
         left = False

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.containers import mapped, paired
+from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.extended.number import Extended
-from relgrad.kernels.numbers import OF_FLOATS_ONLY, Twin, has_nan, lowered
+from relgrad.kernels.numbers import OF_FLOATS_ONLY, Twin, has_nan, innermost, is_floating, lowered
 from relgrad.kernels.watched import Shaken, is_steady
 
 
@@ -69,11 +69,12 @@ def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool)
 def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any, overflowed: bool) -> Any:
     """f(x), if f of floats shaken out of range is the same: 1 + e⁻⁸⁰⁰ → 1, log(e⁻⁸⁰⁰) → None.
 
-    A function that has underflowed may have `overflowed` after that.
+    A function that has underflowed may have `overflowed` after that. Numbers shaken near the ends of the range do not
+    stand for all beyond them where NaN or ∞ is made of those, and may be masked: ∞/∞ > 0 → None, 1/e⁻⁸⁰⁰ → None.
     """
     try:
-        with np.errstate(over="ignore" if overflowed else "raise"):
-            found = function(*args, **kwargs)
+        with np.errstate(over="ignore" if overflowed else "raise", invalid="raise", divide="raise"):
+            found = innermost(function)(*args, **kwargs)  # within decorators that silence these
         return found if is_steady(found, mapped(lowered, shaken(*args, **kwargs)), overflowed) else None
     except (FloatingPointError, OverflowError):
         return None if overflowed else _steady(function, shaken, args, kwargs, overflowed=True)
@@ -82,11 +83,11 @@ def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any, 
 
 
 def filled(found: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """NaN, y → y: a result of extended range with the floats' own where that is NaN.
+    """NaN, y → y: a result of extended range with the floats' own where that is NaN, of arguments that are infinite.
 
-    A function without a rule for extended range may not know huge numbers.
+    A function without a rule for extended range may not know huge numbers; nor do floats that left their range.
     """
-    if not has_nan(found):
+    if not has_nan(found) or all(np.all(np.isfinite(x)) for x in parts((args, kwargs)) if is_floating(x)):
         return found
     with np.errstate(all="ignore"):
         return paired(_filled, found, function(*args, **kwargs))
