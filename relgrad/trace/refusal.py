@@ -143,7 +143,7 @@ def refuse_array(of: Term | None = None) -> NoReturn:
     """np.asarray(x) → TraceError: the refusal of everything that wants NumPy's own array."""
     cure = "use NumPy functions and scipy.special ufuncs, which are recorded; np.stack joins several arrays"
     if _is_asked_by_scipy():
-        cure = "call what is traced of SciPy by its name, as stats.norm.logpdf(x), not from an attribute or a container;"
+        cure = "call what is traced of SciPy by its name, as stats.norm.logpdf(x), not from attributes or containers;"
         cure += " write others with NumPy and scipy.special"
     _refuse_other("an ndarray", cure, "take entries with np.take(array, index), or choose with np.where", of)
 
