@@ -32,6 +32,7 @@ from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open
 from relgrad.kernels.doubled.products import sliced_product
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import Twin
+from relgrad.kernels.watched import Drawn
 from relgrad.op import Constant
 from relgrad.term import subterms
 from relgrad.validate import explicit
@@ -834,19 +835,39 @@ def test_infinite_operands_are_watched(recwarn):
 
 def test_a_single_number_loses_less_than_one_of_many():
     x = np.full(100, 1.0)
-    assert cancels(np.float64(0.005), np.float64(1.0))
-    assert not cancels(1e-5 * x, x)
-    assert cancels(1e-6 * x, x)
+    assert cancels(np.float64(0.05), np.float64(1.0))
+    assert not cancels(1e-4 * x, x)
+    assert cancels(1e-5 * x, x)
     assert cancels_at(1e-4 * x, x) is False
-    assert np.all(cancels_at(1e-6 * x, x))
+    assert np.all(cancels_at(1e-5 * x, x))
+
+
+@pytest.mark.parametrize("n", [None, 1, 3])
+def test_few_digits_that_are_lost_count_where_rounding_at_random_shows_it(n, monkeypatch):
+    """(x·y − z)³ of numbers loses three times what the difference does; 2 + (x·y − z)³·cos x loses nothing."""
+    again, rng = times_computed_again(monkeypatch), np.random.default_rng(0)
+    cube = rg.stabilize(lambda x, y, z: (x * y - z) ** 3)
+    slope = rg.grad(lambda x, y, z: np.sum((x * y - z) ** 4), argnums=2)
+    beside = rg.stabilize(lambda x, y, z: 2 + (x * y - z) ** 3 * np.cos(x))
+    for _ in range(30):
+        x, y = rng.uniform(1, 2, (2, n or 1))
+        z = x * y * (1 - rng.uniform(0.01, 0.05, n or 1))
+        args = (x, y, z) if n else (x[0], y[0], z[0])
+        exact = np.array([Fraction(a) * Fraction(b) - Fraction(c) for a, b, c in zip(x, y, z, strict=True)])
+        if n != 3:
+            np.testing.assert_array_max_ulp(np.ravel(cube(*args)), (exact**3).astype(float), 64)
+            np.testing.assert_array_max_ulp(np.ravel(slope(*args)), (-4 * exact**3).astype(float), 64)
+        again.clear()
+        beside(*args)
+        assert all(twin._kind is Drawn for twin in again)
 
 
 def test_random_numbers_seldom_trip_a_guard():
-    """A difference of n random numbers has an entry below ε with the probability n·ε ≤ 2⁻⁷/√n."""
+    """A difference of n random numbers has an entry below ε with the probability n·ε ≤ 2⁻⁴/√n."""
     rng = np.random.default_rng(3)
     for n in (1, 10, 1000):
         trips = [cancels(a - b, b) for a, b in rng.uniform(1, 2, (1000, 2, n))]
-        assert np.mean(trips) <= 2.0**-5 / math.sqrt(n)
+        assert np.mean(trips) <= 2.0**-2 / math.sqrt(n)
 
 
 def times_computed_again(monkeypatch):

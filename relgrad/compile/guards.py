@@ -47,7 +47,8 @@ from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
 from relgrad.dependence import labels_of
 from relgrad.interpret import interpret
-from relgrad.kernels.doubled.precise import HALF
+from relgrad.kernels.doubled.precise import HALF, SMALL
+from relgrad.kernels.watched import SURE
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
@@ -79,7 +80,7 @@ Part = tuple[Term, tuple[Term, ...]]
 """A part of a sum, and numbers that it is multiplied with."""
 MANY = 6
 """A sum of more parts is taken for a sum of sums."""
-FEW = 8
+FEW = 16
 """Each of more tests must be rarer to trip by chance, so that all together are not."""
 ROWS = 16
 """Matrices of more rows are taken as floats give them: balls are slow."""
@@ -163,9 +164,11 @@ def guards(roots: Sequence[Term], rounded: Collection[Term] = (), bits: int | No
     A loss of so many `bits` trips each, however many entries there are; by default that is up to its kernel.
     """
     found = list(dict.fromkeys(_Guards(roots, rounded, bits).found))
-    if len(found) <= FEW and bits is None:
+    size = sum(t.type.size or 1 for t in subterms(*roots) if type(t.op) is Input)
+    chances = max(len(found) / FEW, 1) * (1 if size <= SMALL else SURE)
+    if chances == 1 and bits is None:
         return found
-    return [term(t.op.among(max(len(found) / FEW, 1), bits), *t.rands) for t in found]
+    return [term(t.op.among(chances, bits), *t.rands) for t in found]
 
 
 def watched(roots: Sequence[Term]) -> list[Term]:

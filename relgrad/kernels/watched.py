@@ -4,6 +4,7 @@
 arccos(x)  at x = 1 + 2⁻⁵²   Inside   NaN: x may be 1 but for rounding, as the cosine of an angle is
 1 + e⁻⁸⁰⁰                    Shaken   1: the same for any number between 0 and those that floats can hold
 log(e⁻⁸⁰⁰)                   Shaken   -708.9 in place of -∞: it depends on that number
+x·y − z                      Drawn    (x·y·(1 ± u·ε) − z)·(1 ± v·ε): far from x·y − z where digits cancel
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ BOUNDED = frozenset(
     (np.log, np.log2, np.log10, np.log1p, np.sqrt, np.power, np.arcsin, np.arccos, np.arccosh, np.arctanh)
 )
 """The functions of NumPy that are NaN outside their domains."""
+EXACT = frozenset((np.negative, np.positive, np.absolute, np.maximum, np.minimum, np.fmax, np.fmin, np.sign))
+"""Those that round nothing."""
+SURE = 8.0
+"""Where so many times more is lost than a test asks for, digits are lost whatever rounding at random says."""
 
 _RANDOM = np.random.default_rng(0)
 
@@ -118,8 +123,32 @@ class Unordered(ArithmeticError):
     """An order is asked for of numbers that are out of range, or whether one is zero."""
 
 
+class Drawn(Watched):
+    """1/3 → (1/3)·(1 ± u·ε), 1 < u < 2 at random: an array of floats of which each result is rounded at random.
+
+    Source: D. S. Parker, "Monte Carlo Arithmetic", UCLA Computer Science Department Technical Report CSD-970002 (1997).
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """x·y → x·y·(1 ± u·ε);    −x, x[i] → as they are: what a function rounds is rounded otherwise."""
+        found = function(*args, **kwargs)
+        rounds = isinstance(function, np.ufunc) or getattr(function, "__module__", "").startswith("relgrad")
+        if not rounds or function in EXACT or not is_floating(found):
+            return found
+        units = _RANDOM.uniform(1, 2, np.shape(found)) * _RANDOM.choice((-1, 1), np.shape(found))
+        return (found + found * (units * np.finfo(found.dtype).eps)).astype(found.dtype)
+
+
 def _of_floats(function: Any) -> Any:
     return lambda *args, **kwargs: function(*map(lowered, args), **kwargs)
+
+
+def _surely(test: Any) -> Any:
+    """cancels(t, a) → cancels(t, a, chances=8): of floats, and only where so many times more is lost."""
+    return lambda *args, chances=1, **kwargs: test(*map(lowered, args), chances=chances * SURE, **kwargs)
 
 
 _TESTS = (
@@ -128,6 +157,7 @@ _TESTS = (
 )
 """What asks for sizes, and is told of none out of range whatever their order is."""
 Shaken.named = {**dict.fromkeys(_TESTS, _of_floats), "near": lambda _: near_by_rules(Shaken)}
+Drawn.named = {**dict.fromkeys(_TESTS, _surely), "near": lambda _: near_by_rules(Drawn)}
 
 
 def _are_unordered(function: Any, args: list[Any]) -> bool:
