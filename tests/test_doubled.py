@@ -843,7 +843,7 @@ def test_a_single_number_loses_less_than_one_of_many():
 
 
 @pytest.mark.parametrize("n", [None, 1, 3])
-def test_few_digits_that_are_lost_count_where_rounding_at_random_shows_it(n, monkeypatch):
+def test_few_digits_that_are_lost_count_where_rounding_by_chance_shows_it(n, monkeypatch):
     """(x·y − z)³ of numbers loses three times what the difference does; 2 + (x·y − z)³·cos x loses nothing."""
     again, rng = times_computed_again(monkeypatch), np.random.default_rng(0)
     cube = rg.stabilize(lambda x, y, z: (x * y - z) ** 3)
@@ -859,7 +859,22 @@ def test_few_digits_that_are_lost_count_where_rounding_at_random_shows_it(n, mon
             np.testing.assert_array_max_ulp(np.ravel(slope(*args)), (-4 * exact**3).astype(float), 64)
         again.clear()
         beside(*args)
-        assert all(twin._kind is Drawn for twin in again)
+        assert all(issubclass(twin._kind, Drawn) for twin in again)
+
+
+def test_losses_of_factors_count_in_sums(monkeypatch):
+    """(x·y − z)·w/x − v of which each sum loses 3 bits loses 6."""
+    f = rg.stabilize(lambda x, y, z, w, v: (x * y - z) * w / x - v)
+    rng, again = np.random.default_rng(0), times_computed_again(monkeypatch)
+    for x, y, w in rng.uniform(1, 2, (30, 3)):
+        z = x * y * 7 / 8
+        v = (x * y - z) * w / x * 7 / 8
+        x_, y_, z_, w_, v_ = map(Fraction, (x, y, z, w, v))
+        np.testing.assert_array_max_ulp(f(x, y, z, w, v), float((x_ * y_ - z_) * w_ / x_ - v_), 32)
+    assert again
+    again.clear()
+    f(1.3, 1.2, 0.1, 1.1, 0.9 * 1.46 / 1.3)
+    assert not again
 
 
 def test_random_numbers_seldom_trip_a_guard():

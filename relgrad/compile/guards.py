@@ -164,11 +164,15 @@ def guards(roots: Sequence[Term], rounded: Collection[Term] = (), bits: int | No
     A loss of so many `bits` trips each, however many entries there are; by default that is up to its kernel.
     """
     found = list(dict.fromkeys(_Guards(roots, rounded, bits).found))
-    size = sum(t.type.size or 1 for t in subterms(*roots) if type(t.op) is Input)
-    chances = max(len(found) / FEW, 1) * (1 if size <= SMALL else SURE)
+    chances = max(len(found) / FEW, 1) * (1 if _size(roots) <= SMALL else SURE)
     if chances == 1 and bits is None:
         return found
     return [term(t.op.among(chances, bits), *t.rands) for t in found]
+
+
+def _size(roots: Sequence[Term]) -> int:
+    """How many numbers a program computes with, as far as that is known."""
+    return sum(t.type.size or 1 for t in subterms(*roots) if type(t.op) is Input)
 
 
 def watched(roots: Sequence[Term]) -> list[Term]:
@@ -300,6 +304,9 @@ class _Guards:
         """Those that are no part of a sum, moved or not."""
         self._largest: dict[Term, frozenset[int]] = dict.fromkeys(roots, frozenset[int]())
         """Along which axes the largest entries count."""
+        self._losses: dict[Term, Term] = {}
+        """What sums of few numbers lose, with tests of their own."""
+        self._few = _size(roots) <= SMALL
         for t in reversed(order):
             self._pass(t)
         # How far off an inverse is has no bound by the size of what it is made of.
@@ -365,7 +372,10 @@ class _Guards:
             if not given and len(parts) > 1 and _is_mixed(*parts.items()):
                 # Where a sum is small, the part that is left out is no larger than the others together.
                 held = sorted(parts, key=self._cost)[:-1]
-                yield self._cancelling(t if axes else _apart(t, parts), held, axes)
+                lossy = [] if axes else [(x, (*k, loss)) for x, k in parts for loss in self._losses_in(x)]
+                if self._few and not axes:
+                    self._losses[t] = as_term(1 + np.abs(Tracer(held[-1][0]) / Tracer(t)))
+                yield self._cancelling(t if axes else _apart(t, parts), [*held, *lossy], axes)
                 for x, k in parts if not axes else ():
                     if not k and self._is_product(x):
                         yield term(Test("product_cancels"), t, *x.rands)
@@ -408,6 +418,17 @@ class _Guards:
             distance = as_term(op.margin(*map(Tracer, t.rands)))
             if _may_vanish(distance):
                 yield self._cancelling(distance, [(constant(1, t.type.dtype), ())], axes)
+
+    def _losses_in(self, x: Term) -> list[Term]:
+        """c·(a − b)/y → [1 + |a/(a − b)|]: what a part of a sum has lost in its factors."""
+        found, stack = [], [x]
+        while stack and len(found) < 2:
+            x = stack.pop()
+            if x in self._losses:
+                found.append(self._losses[x])
+            elif x.op in (multiply, divide, negative):
+                stack += x.rands
+        return found
 
     def _is_off_centre(self, t: Term) -> bool:
         """D(u·v, p), R(1/n, p) of a computed p: whether what is centred is computed, or a number beside such weights.

@@ -4,7 +4,7 @@
 arccos(x)  at x = 1 + 2⁻⁵²   Inside   NaN: x may be 1 but for rounding, as the cosine of an angle is
 1 + e⁻⁸⁰⁰                    Shaken   1: the same for any number between 0 and those that floats can hold
 log(e⁻⁸⁰⁰)                   Shaken   -708.9 in place of -∞: it depends on that number
-x·y − z                      Drawn    (x·y·(1 ± u·ε) − z)·(1 ± v·ε): far from x·y − z where digits cancel
+x·y − z                      Drawn    (x·y·(1 + u·ε) − z)·(1 + v·ε): far from x·y − z where digits cancel
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BOUNDED = frozenset(
 EXACT = frozenset((np.negative, np.positive, np.absolute, np.maximum, np.minimum, np.fmax, np.fmin, np.sign))
 """Those that round nothing."""
 SURE = 8.0
-"""Where so many times more is lost than a test asks for, digits are lost whatever rounding at random says."""
+"""Where so many times more is lost than a test asks for, digits are lost whatever chance says."""
 
 _RANDOM = np.random.default_rng(0)
 
@@ -124,22 +124,33 @@ class Unordered(ArithmeticError):
 
 
 class Drawn(Watched):
-    """1/3 → (1/3)·(1 ± u·ε), 1 < u < 2 at random: an array of floats of which each result is rounded at random.
+    """1/3 → (1/3)·(1 + u·ε), 1 ≤ |u| < 2: an array of floats of which each result is rounded by chance.
+
+    Chance is in the digits themselves: the same call is rounded in the same way.
 
     Source: D. S. Parker, "Monte Carlo Arithmetic", UCLA Computer Science Department Technical Report CSD-970002 (1997).
     """
 
     __slots__ = ()
+    chance = np.uint64(0x9E3779B97F4A7C15)
+    """Digits times this, modulo 2⁶⁴, are as good as drawn."""
 
     @classmethod
     def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """x·y → x·y·(1 ± u·ε);    −x, x[i] → as they are: what a function rounds is rounded otherwise."""
+        """x·y → x·y·(1 + u·ε);    −x, x[i] → as they are: what a function rounds is rounded otherwise."""
         found = function(*args, **kwargs)
         rounds = isinstance(function, np.ufunc) or getattr(function, "__module__", "").startswith("relgrad")
         if not rounds or function in EXACT or not is_floating(found):
             return found
-        units = _RANDOM.uniform(1, 2, np.shape(found)) * _RANDOM.choice((-1, 1), np.shape(found))
-        return (found + found * (units * np.finfo(found.dtype).eps)).astype(found.dtype)
+        u = (np.asarray(found, np.float64).view(np.uint64) * cls.chance).view(np.int64) * 2.0**-63
+        return (found + found * ((u + np.copysign(1, u)) * np.finfo(found.dtype).eps)).astype(found.dtype)
+
+
+class DrawnAgain(Drawn):
+    """Drawn, by another chance."""
+
+    __slots__ = ()
+    chance = np.uint64(0xD1342543DE82EF95)
 
 
 def _of_floats(function: Any) -> Any:

@@ -13,13 +13,13 @@ from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.doubled.number import BLOCK, Doubled, GivenUp, is_open
 from relgrad.kernels.extended.retry import filled
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_floating, is_nan, lowered
-from relgrad.kernels.watched import SURE, Drawn, Inside
+from relgrad.kernels.watched import SURE, Drawn, DrawnAgain, Inside
 
 Function = Callable[..., Any]
 CHANCE, SMALL = 2.0**-4, 1000
 """A single number may lose so much, of few; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
-NOISE, DRAWS = 16.0, 2
-"""Results that move by fewer units of rounding, so often as all roundings are drawn at random, have their digits."""
+NOISE = 16.0
+"""Results that move by fewer units of rounding, if chance rounds on the way, have their digits."""
 HALVES = 24
 """So many times rows are asked for again, of which some are left open."""
 SOME = 16
@@ -288,7 +288,7 @@ def _asking(
 ) -> Callable[..., Any]:
     """f, again → f(x), mended by another function where that is needed; and whether NaN may be in it, if `told`."""
     attempt = getattr(function, "attempt", None)
-    drawn = Twin(function, Drawn)
+    draws = [Twin(function, kind) for kind in (Drawn, DrawnAgain)]
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -301,7 +301,7 @@ def _asking(
         none = nan and _has_rows_of_numbers(result, args, kwargs)
         asked = lost.any() if isinstance(lost, np.ndarray) else lost
         if asked and in_floats and not nan and sum(map(np.size, parts((args, kwargs)))) <= SMALL:
-            moved = _moved(drawn, result, args, kwargs)
+            moved = _moved(draws, result, args, kwargs)
             lost = lost & (moved if np.shape(moved) == np.shape(lost) else np.any(moved))
             asked = np.any(lost)
         if (none or asked) and (other := again()) is not None:
@@ -314,10 +314,10 @@ def _asking(
     return call
 
 
-def _moved(drawn: Function, result: Any, args: Any, kwargs: Any) -> Any:
-    """f(x) → where entries are others if each rounding on the way is drawn at random, or digits are lost for sure."""
+def _moved(draws: Sequence[Function], result: Any, args: Any, kwargs: Any) -> Any:
+    """f(x) → where entries are others if chance rounds on the way, or digits are lost for sure."""
     moved: Any = False
-    for _ in range(DRAWS):
+    for drawn in draws:
         try:
             with np.errstate(all="ignore"):
                 found, lost = drawn(*args, **kwargs)
