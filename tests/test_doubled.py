@@ -1130,6 +1130,44 @@ def test_what_elimination_loses_is_computed_again(name):
     assert f(e) != pytest.approx(float(want), rel=1e-12, abs=0)
 
 
+NEARLY = lambda e: np.array([[1.0, 2.0], [2.0, 4.0]]) + e * np.eye(2)
+SINGULAR_IN_FLOATS = {
+    "inv": (lambda e: np.linalg.inv(NEARLY(e))[0, 1], lambda e: -2 / (5 * e + e * e)),
+    "solve": (
+        lambda e: np.linalg.solve(NEARLY(e), np.array([[1.0], [1.0]]))[1, 0],
+        lambda e: (e - 1) / (5 * e + e * e),
+    ),
+    "one of several": (
+        lambda e: np.linalg.inv(np.stack([np.eye(2) + e, NEARLY(e)]))[1, 0, 0],
+        lambda e: (4 + e) / (5 * e + e * e),
+    ),
+    "cholesky": (
+        lambda e: np.linalg.cholesky(NEARLY(e))[1, 1],
+        lambda e: mpmath.sqrt((5 * e + e * e) / (1 + e)),
+    ),
+    "slope of slogdet": (
+        rg.grad(lambda e: np.linalg.slogdet(NEARLY(e))[1]),
+        lambda e: (5 + 2 * e) / (5 * e + e * e),
+    ),
+    "slope of a quadratic form": (
+        rg.grad(lambda e: np.array([1.0, 1.0]) @ np.linalg.solve(NEARLY(e), np.array([1.0, 1.0]))),
+        lambda e: 2 / (5 * e + e * e) - (1 + 2 * e) * (5 + 2 * e) / (5 * e + e * e) ** 2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SINGULAR_IN_FLOATS)
+def test_matrices_that_are_singular_in_floats_alone_are_no_error(name):
+    f, exact = SINGULAR_IN_FLOATS[name]
+    with mpmath.workdps(60):
+        want = float(exact(mpf(1e-17)))
+    assert rg.stabilize(f)(1e-17) == pytest.approx(want, rel=1e-15, abs=0)
+    with pytest.raises(np.linalg.LinAlgError):
+        rg.stabilize(f, precise=False)(1e-17)
+    with pytest.raises(np.linalg.LinAlgError):
+        rg.stabilize(f)(0.0)
+
+
 def test_matrices_that_are_not_nearly_singular_are_not_computed_again(monkeypatch):
     again, rng = times_computed_again(monkeypatch), np.random.default_rng(4)
     f = rg.stabilize(lambda a, b: np.linalg.solve(a, b))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -233,6 +234,18 @@ def test_factors_are_masked_once_beside_sums_of_masks_within_sums_of_masks(strat
     slope = rg.grad(lambda x: induction(x, 6), strategy=strategy)(x)
     assert np.count_nonzero(slope) > 2
     np.testing.assert_allclose(slope, (induction(x, 6) - np.array(before)) / 1e-7, rtol=1e-5, atol=1e-6)
+
+
+def test_branches_within_branches_are_stabilised_once_each(monkeypatch):
+    run = import_module("relgrad.schedule.schedule")._Run
+    runs, begin = [], run.__init__
+    monkeypatch.setattr(run, "__init__", lambda self, *a, **k: runs.append(self) or begin(self, *a, **k))
+    counts = []
+    for n in (3, 5, 7):
+        runs.clear()
+        rg.grad(lambda x, n=n: induction(x, n)).explain(np.linspace(0.0, 1.0, 10))
+        counts.append(len(runs))
+    assert counts[2] - counts[1] <= 1.5 * (counts[1] - counts[0])
 
 
 def filtered(q, steps=2):

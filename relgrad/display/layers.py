@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 Node = Hashable
 SWEEPS = 12
@@ -167,6 +166,8 @@ def _spread(
     wishes: Sequence[float], row: Sequence[Node], distance: Mapping[tuple[Node, Node], float]
 ) -> list[float]:
     """wishes [0, 0], distance 10 → [−5, 5]: the places nearest to the wishes, by least squares."""
+    from scipy.optimize import isotonic_regression  # slow to import, and only pictures need it
+
     offset, offsets = 0.0, []
     for i, v in enumerate(row):
         offset += distance[row[i - 1], v] if i else 0.0

@@ -53,7 +53,7 @@ def _half_lower(x: Any) -> Any:
 
 
 def _cholesky_ball(a: Any) -> Any:
-    """l·lᵀ = a, row by row, of balls."""
+    """l·lᵀ = a, row by row, of balls; [[1, 1], [1, 1]] → NaN in the last entry: a pivot of 0 is not positive."""
     import flint
 
     n = a.nrows()
@@ -61,7 +61,7 @@ def _cholesky_ball(a: Any) -> Any:
     for i in range(n):
         for j in range(i + 1):
             left = a[i, j] - sum((rows[i][k] * rows[j][k] for k in range(j)), flint.arb(0))
-            rows[i][j] = left.sqrt() if i == j else left / rows[j][j]
+            rows[i][j] = left / (left.sqrt() if i == j else rows[j][j])
     return flint.arb_mat(rows)
 
 

@@ -242,6 +242,8 @@ class _Run:
         self._own: list[tuple[str, BinaryGoal]] = []
         """The goals of one's own among the moves of the phase."""
         self._likeness = Likeness()
+        self._alone: dict[Term, Term] = {}
+        """What terms are stabilised by themselves."""
         self.orders = 1
         """So often something is differentiated, twice at most."""
 
@@ -494,8 +496,10 @@ class _Run:
         return by_definition_goal
 
     def _stabilised(self, t: Term) -> Term:
-        """Return a term stabilised by itself, as it is before it is differentiated."""
-        return self._again().saturate([t], frozenset({RELATE, SERIES}))[0]
+        """Return a term stabilised by itself, as it is before it is differentiated; once, however branches nest."""
+        if t not in self._alone:
+            self._alone[t] = self._again().saturate([t], frozenset({RELATE, SERIES}))[0]
+        return self._alone[t]
 
     def _lined(self, t: Term) -> Term:
         """t → t stabilised by itself, with its series along lines; t where that raises."""
@@ -507,7 +511,9 @@ class _Run:
 
     def _again(self) -> _Run:
         """Return another run, whose steps are none of this one."""
-        return _Run(self.library, self.fuel, self.patience, conventions=self.conventions, left=self.left)
+        run = _Run(self.library, self.fuel, self.patience, conventions=self.conventions, left=self.left)
+        run._alone = self._alone
+        return run
 
     def _in_series(
         self, roots: Sequence[Term], *, kinks: int = 0, singular: bool = True, derived: bool = False

@@ -292,8 +292,19 @@ def _asking(
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        """f(x), lost → f as written where digits are lost, or NaN has come of numbers inside the domain; else f(x)."""
-        (result, lost), in_floats = attempt(*args, **kwargs) if attempt else (function(*args, **kwargs), True)
+        """f(x), lost → f as written where digits are lost, or NaN has come of numbers inside the domain; else f(x).
+
+        And where floats have no f(x), since a matrix is singular in them alone.
+        """
+        try:
+            (result, lost), in_floats = (
+                attempt(*args, **kwargs) if attempt else (function(*args, **kwargs), True)
+            )
+        except np.linalg.LinAlgError:
+            other = again()
+            if other is None or (found := other.instead(args, kwargs)) is None:
+                raise
+            return (found, False) if told else found
         if type(result) is np.ndarray and result.dtype.kind == "f":  # in C alone, since each call asks
             nan = np.isnan(np.minimum.reduce(result, axis=None, initial=np.inf))
         else:
@@ -372,6 +383,10 @@ class Wider:
         rounded = lambda x, y: np.where(np.isnan(y), x, y).astype(x.dtype)[()] if is_floating(y) else x
         return paired(rounded, result, found)
 
+    def instead(self, args: Any, kwargs: Any) -> Any:
+        """f(x), since floats of fewer digits have none: None; float64 is asked by who calls for it."""
+        return None
+
 
 class Again:
     """f as written → f in doubled numbers, and in balls of more and more digits where these leave a result open.
@@ -399,6 +414,20 @@ class Again:
         if self._entrywise and isinstance(lost, np.ndarray):
             return self.mended_at(lost, result, args, kwargs)
         return self.mended(result, args, kwargs)
+
+    def instead(self, args: Any, kwargs: Any) -> Any:
+        """([1, 1], [1, 1 + 10⁻²⁰])⁻¹: f as written where floats have none; None if no number of digits settles it."""
+        for numbers in self._kinds:
+            try:
+                with np.errstate(all="ignore"):
+                    found, alike = self._computed(numbers, args, kwargs)
+            except (GivenUp, *_FAILURES):
+                continue
+            blank = mapped(lambda x: np.full(np.shape(x), np.nan), found)
+            result = paired(lambda x, y: _mended(x, y, all(map(np.all, alike))), blank, found)  # noqa: B023
+            if not has_nan(result):
+                return result
+        return None
 
     def _inside_domain(self, result: Any, args: Any, kwargs: Any) -> Any:
         """log(x), x < 0: NaN → 1: a result with numbers where the function is NaN because it leaves its domain."""
