@@ -372,8 +372,9 @@ class _Guards:
             if not given and len(parts) > 1 and _is_mixed(*parts.items()):
                 # Where a sum is small, the part that is left out is no larger than the others together.
                 held = sorted(parts, key=self._cost)[:-1]
-                lossy = [] if axes else [(x, (*k, loss)) for x, k in parts for loss in self._losses_in(x)]
-                if self._few and not axes:
+                few = self._few and not axes
+                lossy = [(x, (*k, loss)) for x, k in parts if few for loss in self._losses_in(x)]
+                if few:
                     self._losses[t] = as_term(1 + np.abs(Tracer(held[-1][0]) / Tracer(t)))
                 yield self._cancelling(t if axes else _apart(t, parts), [*held, *lossy], axes)
                 for x, k in parts if not axes else ():
