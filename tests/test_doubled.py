@@ -862,6 +862,27 @@ def test_few_digits_that_are_lost_count_where_rounding_by_chance_shows_it(n, mon
         assert all(issubclass(twin._kind, Drawn) for twin in again)
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e200, 3.0])
+@pytest.mark.parametrize("transform", [lambda f, i: rg.stabilize(f), lambda f, i: rg.grad(f, argnums=i)])
+def test_large_exponents_made_of_logarithms_keep_their_digits(size, transform):
+    """e^(Σ w·log x) = Π xʷ changes by w times what x does, however large the exponent is."""
+    mean = transform(lambda x: np.exp(np.mean(np.log(x))), 0)
+    weighted = transform(lambda x, y, w: np.exp(w * np.log(x) + (1 - w) * np.log(y)), 1)
+    x = np.array([1.0, 2.0, 1.5]) * size
+    by = [1.0] if mean.name.startswith("stabilize") else [float(1 / (3 * mpf(v))) for v in x]
+    with mpmath.workdps(40):
+        power = mpmath.cbrt(mpf(x[0]) * mpf(x[1]) * mpf(x[2]))
+        np.testing.assert_allclose(np.ravel(mean(x)), [float(power * b) for b in by], 1e-14)
+        product = mpf(x[0]) ** mpf(0.3) * mpf(x[1]) ** (1 - mpf(0.3))
+        slope = 1 if by == [1.0] else (1 - mpf(0.3)) / mpf(x[1])
+        np.testing.assert_allclose(weighted(x[0], x[1], 0.3), float(product * slope), 1e-14)
+
+
+def test_large_exponents_of_other_terms_are_not_watched():
+    f = rg.stabilize(lambda x: np.exp(-x * x / 2) + np.exp(3 * np.sin(x)))
+    assert "cancels" not in f.source(1.0)
+
+
 def test_losses_of_factors_count_in_sums(monkeypatch):
     """(x·y − z)·w/x − v of which each sum loses 3 bits loses 6."""
     f = rg.stabilize(lambda x, y, z, w, v: (x * y - z) * w / x - v)

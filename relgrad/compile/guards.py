@@ -16,6 +16,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     log1p u            cancels(1 + u, 1.0), for a computed u
     √(y² + e·w)        cancels((y² + e·w)/(y² + |e·w|), 1.0), for a computed operand, and other roots of discriminants
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
+    exp Σ w·log x      cancels(1.0, Σ w·log x): so does a large exponent that changes less than x does
     sin u, cos v       turns_at(u, v), for computed u, v: whole turns are taken off large angles
     u − mean u         cancels(centred_u, u), for a computed u
     Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
@@ -64,6 +65,7 @@ from relgrad.ops.arithmetic import (
 from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal
 from relgrad.ops.determinant import SLogDet
+from relgrad.ops.exponential import exp, log
 from relgrad.ops.increments import Difference, Telescope
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.matmul import MatMul
@@ -71,6 +73,7 @@ from relgrad.ops.reduction import Reduction, Sum
 from relgrad.ops.selection import where
 from relgrad.ops.shaping import Transpose
 from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
+from relgrad.ops.stable import xlogy
 from relgrad.ops.structure import Squeeze
 from relgrad.term import Term, kept, rebuild, subterms, term
 from relgrad.trace.tracer import Tracer
@@ -210,10 +213,26 @@ def _is_mirrored(t: Term) -> bool:
 
 
 def _raised(t: Term) -> Sequence[Term]:
-    """xⁿ → x, n;    Δpower(x, y, n, x − y) → x, y, n;    eˣ → nothing: what is raised, and to which power."""
+    """xⁿ → x, n;    Δpower(x, y, n, x − y) → x, y, n;    e^(Σ w·log x) → the exponent; of a product of powers, as these
+    are: what is raised, and to which power.
+    """
     if t.op in (power, float_power):
         return t.rands
+    if t.op is exp and _is_of_logarithms(t.rands[0]):
+        return [t.rands[0], t.rands[0]]
     return t.rands[:3] if isinstance(t.op, Difference) and t.op.of is power and t.op.position == 0 else []
+
+
+def _is_of_logarithms(u: Term) -> bool:
+    """Whether a logarithm is in a part of a sum: Σ w·log x, (log x)/n − y: yes; x·y, exp(log(x)·y): no."""
+    stack = [u]
+    while stack:
+        x = stack.pop()
+        if x.op in (log, xlogy):
+            return True
+        if x.op in (*_SUMS, multiply, divide, negative) or x.op.laws.selects or x.op.laws.linear:
+            stack += x.rands
+    return False
 
 
 def _angles(t: Term) -> Sequence[Term]:
