@@ -255,7 +255,9 @@ def _cancels_far_from_its_point(op: Series, rounded: bool) -> bool:
     away = np.concatenate([-_SIZES, _SIZES, zeros])
     x = op.point + away[np.abs(away) >= op.terms.radius]
     known = op.argument.op.range
-    tests = guards([op.body], [op.argument] if rounded else [])
+    tests = [
+        term(t.op.among(SURE, None), *t.rands) for t in guards([op.body], [op.argument] if rounded else [])
+    ]
     with np.errstate(all="ignore"):
         return any(
             bool(test)
