@@ -22,6 +22,7 @@ from relgrad.schedule import strategy as strategy_of
 from relgrad.term import term
 from relgrad.trace.assume import Ranges, assuming
 from relgrad.trace.containers import flatten
+from relgrad.trace.makers import stood_in
 from relgrad.trace.tracer import Tracer
 from relgrad.transformed import Function, Settings, Transformed
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, Interval, array_type
@@ -211,7 +212,7 @@ def _settings(fun: Function, how: How) -> tuple[Settings, Function]:
         seconds,
         bool(how.get("precise", True)),
     )
-    return settings, assuming(fun, ranges)
+    return settings, assuming(stood_in(fun), ranges)
 
 
 def library_of(relations: Any) -> Library:

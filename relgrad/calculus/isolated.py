@@ -22,7 +22,7 @@ from relgrad.logic.build import fit, fitted
 from relgrad.logic.points import Point, point_of
 from relgrad.op import Constant, constant
 from relgrad.ops.arithmetic import sign, subtract
-from relgrad.ops.comparison import equal, greater, less
+from relgrad.ops.comparison import bitwise_and, bitwise_or, equal, greater, less, logical_and, logical_or
 from relgrad.ops.selection import where
 from relgrad.term import Term, substitute, subterms, term
 from relgrad.types import ArrayType
@@ -52,7 +52,11 @@ def isolated(t: Term) -> Isolated | None:
     if t.op is not where or not t.ground or t.type.dtype.kind != "f":
         return None
     found = point_of(t.rands[0])
-    known = Isolated(found[0], *t.rands[1:][:: 1 if found[1] else -1]) if found else _three_ways(t)
+    known = (
+        Isolated(found[0], *t.rands[1:][:: 1 if found[1] else -1])
+        if found
+        else _of_several(t) or _three_ways(t)
+    )
     if known is None or any(map(is_fixed, (known.point[0], known.other))):
         return None
     if len(list(subterms(known.other))) > LARGEST:
@@ -64,6 +68,18 @@ def isolated(t: Term) -> Isolated | None:
         return None if here is None or here[0] != known.point else not here[1]
 
     return known._replace(other=decided(known.other, told))
+
+
+def _of_several(t: Term) -> Isolated | None:
+    """where(p ∧ u ≠ c, f, a) → u == c, a, where(p, f, a), and where(p ∨ u == c, a, f) → u == c, a, where(p, a, f)."""
+    asked, yes, no = t.rands
+    unites = asked.op in (logical_or, bitwise_or)
+    if unites or asked.op in (logical_and, bitwise_and):
+        for part, rest in zip(asked.rands, reversed(asked.rands), strict=True):
+            found = point_of(part)
+            if found is not None and found[1] is unites:
+                return Isolated(found[0], yes if unites else no, where(rest, yes, no))
+    return None
 
 
 def _three_ways(t: Term) -> Isolated | None:

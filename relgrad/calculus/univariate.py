@@ -624,9 +624,9 @@ def _is_product(t: Term | None) -> bool:
 
 
 def _powers(u: Term, factors: Sequence[tuple[Term, int]]) -> dict[Term, tuple[Any, int]] | None:
-    """x·y, f/(x²·y) → {x: (1, −2), y: (1, −1)}: with which coefficient and power the product divides by each factor.
+    """x·y, f/(x²·y) → {x: (1, −2), y: (1, −1)}: with which coefficient and power the product has each factor.
 
-    None unless a product of several factors without a power is divided by all of them.
+    None unless u is a product of several factors without a power, one of which is a divisor.
     """
     if u.op.as_sum:
         return None
@@ -642,25 +642,31 @@ def _powers(u: Term, factors: Sequence[tuple[Term, int]]) -> dict[Term, tuple[An
         if x in view.factors and k == int(k):
             coefficient, degree = found.get(x, (1, 0))
             found[x] = coefficient * own.coefficient**e, degree + e * int(k)
-    return found if len(found) == len(view.factors) and all(k < 0 for _, k in found.values()) else None
+    powers = {x: found.get(x, (1, 0)) for x in view.factors}
+    return powers if any(k < 0 for _, k in powers.values()) else None
 
 
 def _over_powers(
     u: Term,
     group: Sequence[tuple[Term, int]],
     factors: Sequence[tuple[Term, int]],
+    new: dict[Term, Term],
     function: Callable[[Term, Term], Term | None],
 ) -> tuple[Term, list[Term], _Factors] | None:
     """f(x·y)/(x²·y)   ⟶   f(x·y)/(x·y), the divisors x² and y, and 1/x that is left
 
-    A function over the lowest power of its product with which it needs a series; None if there is none.
+    log1p(x·y)/x   ⟶   log1p(x·y)/(x·y), the divisor x, and y that is left
+
+    A function over the highest power of its product with which it needs a series; None if there is none. It has a value
+    at 0, unless the product is 0 only where it is a divisor.
     """
     powers = _powers(u, factors)
     if powers is None:
         return None
     for m in range(-min(k for _, k in powers.values()), 0, -1):
         whole = function(_product([*group, *[(u, -1)] * m]), u)
-        if whole is not None:
+        poles = all(k < 0 for _, k in powers.values())
+        if whole is not None and (poles or _has_value_at_zero(whole, new.get(u, u))):
             used = [
                 f for f, _ in factors if len(own := product_of(f).factors) == 1 and next(iter(own)) in powers
             ]
@@ -668,6 +674,14 @@ def _over_powers(
             left = [build_product(ProductView(powers[x][0], d), x.type.dtype) for x, d in degrees.items()]
             return whole, used, [(x, 1) for x in left]
     return None
+
+
+def _has_value_at_zero(t: Term, u: Term) -> bool:
+    """sin(u)/u → True, cos(u)/u → False: whether a function is a number where its argument is 0."""
+    x = argument()
+    body = body_of(t, u, x, LARGEST)
+    found = None if body is None else values_at([body], x, 0.0)
+    return found is not None and bool(np.isfinite(found[0]))
 
 
 def _regrouped(
@@ -681,7 +695,7 @@ def _regrouped(
     for f, e in factors:
         groups.setdefault(base.get(f, f), []).append((f, e))
     for u, group in groups.items():
-        over = None if u is group[0][0] else _over_powers(u, group, factors, function)
+        over = None if u is group[0][0] else _over_powers(u, group, factors, new, function)
         if over is not None:
             whole, used, left = over
             rest = [(f, e) for f, e in factors if f not in used and (f, e) not in group]

@@ -16,7 +16,7 @@ import re
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from types import ModuleType
 from typing import Any
 
@@ -36,8 +36,9 @@ from relgrad.trace.containers import flatten
 from relgrad.trace.cures import SAMPLE
 from relgrad.trace.decisions import deciding, is_deciding
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
+from relgrad.trace.distributions import Distribution, Multivariate, choices
 from relgrad.trace.library import Library, implementation
-from relgrad.trace.matrices import MATRICES
+from relgrad.trace.matrices import COMPILED
 from relgrad.trace.numbers import PYTHON, number, python_raises
 from relgrad.trace.outside import ANY
 from relgrad.trace.patches import Patches, StandIn
@@ -82,7 +83,10 @@ def _array(
     if dtype is not None and np.dtype(dtype) != x.dtype:
         x = x.astype(dtype)
     elif x is obj:
-        x = np.copy(x, order or "K") if copy else ordered(x, order)
+        copies = (
+            getattr(copy, "value", copy) is True
+        )  # SciPy's own code has NumPy's private names of ways to copy
+        x = np.copy(x, order or "K") if copies else ordered(x, order)
     if x.ndim == 0 and x.origin is None:  # of a number, NumPy makes an array of rank 0
         x = Tracer(x.term)
         x.origin = Origin(np.ndarray)
@@ -223,7 +227,8 @@ class _Vectorized(StandIn):
         """([x, y],) → [f(x), f(y)]: the results for the entries of broadcast arrays, joined."""
         values, made = (*args, *kwargs.values()), self.original
         if not any(map(holds_symbolic, values)):
-            return made(*args, **kwargs)
+            with suppress(TraceError), tentative():  # unless the function has traced values
+                return made(*args, **kwargs)
         names = [*range(len(args)), *kwargs]
         varied = [name for name in names if name not in made.excluded]
         given: dict[Any, Any] = dict(zip(names, values, strict=True))
@@ -508,9 +513,16 @@ def _written(function: Any) -> Callable[..., Any]:
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        """no tracer → function(…), tracer → the copied code, known values → their result where that is refused."""
-        if not any(map(holds_symbolic, (*args, *kwargs.values()))):
-            return function(*args, **kwargs)
+        """no tracer → function(…), tracer → the copied code, known values → their result where that is refused.
+
+        Functions among the arguments may have tracers for values.
+        """
+        values = (*args, *kwargs.values())
+        if not any(map(holds_symbolic, values)):
+            if not any(map(callable, values)):
+                return function(*args, **kwargs)
+            with suppress(TraceError), tentative():
+                return function(*args, **kwargs)
         around, tracing.wrapper = tracing.wrapper, Tracer  # symbols come from outside of traces, too
         try:
             with nullcontext() if is_deciding() else deciding({}):  # where numbers beside them are known
@@ -557,11 +569,20 @@ class _Converter:
         return arr[()] if to_scalar or (to_scalar is None and all(self.scalar_input)) else arr
 
 
-@functools.cache
+def _loaded() -> tuple[str, ...]:
+    return tuple([name for name in _OF_SCIPY if name in sys.modules])
+
+
 def _library() -> Library:
+    return _library_beside(_loaded())
+
+
+@functools.cache
+def _library_beside(loaded: tuple[str, ...]) -> Library:
     compiled = vars(sys.modules["numpy._core._multiarray_umath"])
     instead = {"_array_converter": _Converter, "_unique_hash": lambda *args, **options: NotImplemented}
-    return Library(stand_ins(), {id(compiled.get(name, name)): new for name, new in instead.items()})
+    by_numpys = {id(compiled.get(name, name)): new for name, new in instead.items()}
+    return Library(_stand_ins(frozenset(), loaded), by_numpys | choices())
 
 
 def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
@@ -574,8 +595,10 @@ def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
             return _library().copied(code)(*args, **kwargs)
     except (TraceError, AttributeError):  # what a traced array does not have
         return NotImplemented
-    except (TypeError, RuntimeError):  # an extent that is not known is no number, and equals none
-        if not _has_unknown_extents(args, kwargs):
+    except Exception as error:
+        # An extent that is not known is no number, and equals none; and SciPy's compiled code fails in its own ways.
+        unknown = isinstance(error, (TypeError, RuntimeError)) and _has_unknown_extents(args, kwargs)
+        if not unknown and code.__module__.startswith("numpy"):
             raise
         return NotImplemented
 
@@ -585,10 +608,41 @@ _PUBLIC = {place: (function, _written(function)) for place, function in _public(
 QUERIES.update(dict(_PUBLIC.values()))
 
 
-def _matrices() -> dict[tuple[ModuleType, str], StandIn]:
-    module = sys.modules["scipy.linalg"]
-    found = {name: getattr(module, name, None) for name in MATRICES}  # some are of some versions of SciPy
-    return {(module, name): _where_traced(f, MATRICES[name]) for name, f in found.items() if f is not None}
+_OF_SCIPY = tuple(
+    f"scipy.{name}" for name in ("integrate", "linalg", "signal", "spatial.distance", "special", "stats")
+)
+"""Modules of SciPy's whose functions are traced by their own code, where that is Python's, as distributions are; of
+`linalg`, whose are compiled, those that are written in NumPy's.
+"""
+
+
+def _of_scipy(loaded: Sequence[str]) -> dict[tuple[ModuleType, str], StandIn]:
+    """[scipy.stats] → {(stats, "zscore"): stand-in, (stats, "norm"): stand-in, …}: what is public in modules."""
+    places: dict[tuple[ModuleType, str], StandIn] = {}
+    for module in map(sys.modules.__getitem__, loaded):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if implementation(value) is not None and module.__name__ != "scipy.linalg":
+                places[module, name] = StandIn(value, _written(value))
+            elif module.__name__ == "scipy.stats" and isinstance(
+                value, module.rv_continuous | module.rv_discrete
+            ):
+                places[module, name] = Distribution(value, _library)
+            elif hasattr(value, "logpdf") or hasattr(value, "logpmf"):
+                places[module, name] = Multivariate(value, _library)
+        for name, instead in COMPILED.get(module.__name__, {}).items():
+            if hasattr(module, name):  # some are of some versions of SciPy
+                places[module, name] = _where_traced(getattr(module, name), instead)
+    return places
+
+
+def _frozen(loaded: Sequence[str]) -> dict[type, Callable[[Any], Any]]:
+    """[scipy.stats] → {type of norm(0, 1): stand-in of it, …}: distributions whose parameters are given outside."""
+    if "scipy.stats" not in loaded:
+        return {}
+    stats = sys.modules["scipy.stats"]
+    like = lambda x: Distribution(x.dist, _library, x.args, x.kwds)
+    return {type(stats.norm(0, 1)): like, type(stats.poisson(1)): like}
 
 
 def _makers() -> dict[tuple[ModuleType, str], StandIn]:
@@ -702,27 +756,39 @@ def stand_ins(held: frozenset[str] = frozenset()) -> Patches:
     Code that tells functions apart by identity would see the others: those with names that are `held` are left out.
     What is called at once is never compared.
     """
-    matrices = "scipy.linalg" in sys.modules
-    return _stand_ins(held if ANY in held else held & _names(matrices), matrices)
+    loaded = _loaded()
+    return _stand_ins(held if ANY in held else held & _names(loaded), loaded)
+
+
+def stood_in(fun: Any) -> Any:
+    """scipy.linalg.expm → its stand-in, norm.logcdf → that of norm's: of a function for which no code has a name."""
+    patches, owner = stand_ins(), getattr(fun, "__self__", None)
+    new = patches.instead(owner)
+    return patches.instead(fun) if owner is new else getattr(new, fun.__name__)
 
 
 @functools.lru_cache(maxsize=64)
-def _stand_ins(held: frozenset[str], matrices: bool) -> Patches:
+def _stand_ins(held: frozenset[str], loaded: tuple[str, ...]) -> Patches:
     """held = {sum} → Patches without np.sum, but with those that make arrays."""
     others = {
         place: new
-        for place, new in _others(matrices).items()
-        if held.isdisjoint((ANY, place[1], new.original.__name__))
+        for place, new in _others(loaded).items()
+        if held.isdisjoint((ANY, place[1], _named(new.original)))
     }
-    return Patches(others | _makers(), _KINDS)
+    return Patches(others | _makers(), _KINDS | _frozen(loaded))
 
 
 @functools.cache
-def _others(matrices: bool) -> dict[tuple[ModuleType, str], StandIn]:
-    return _functions() | (_matrices() if matrices else {})
+def _others(loaded: tuple[str, ...]) -> dict[tuple[ModuleType, str], StandIn]:
+    return _of_scipy(loaded) | _functions()
 
 
 @functools.cache
-def _names(matrices: bool) -> frozenset[str]:
+def _names(loaded: tuple[str, ...]) -> frozenset[str]:
     """Return the names of functions that are stood in for."""
-    return frozenset(w for (_, w), new in _others(matrices).items() for w in (w, new.original.__name__))
+    return frozenset(w for (_, w), new in _others(loaded).items() for w in (w, _named(new.original)))
+
+
+def _named(original: Any) -> str:
+    """np.sum → "sum", stats.norm → "norm": a function's name, or a distribution's, if it has one."""
+    return getattr(original, "__name__", None) or getattr(original, "name", "")

@@ -1,7 +1,9 @@
-"""Functions of `scipy.linalg`, which are compiled, written in NumPy's: what stands in for them on traced arrays.
+"""Functions of `scipy.linalg` and `scipy.spatial.distance`, which are compiled, written in NumPy's: what stands in for
+them on traced arrays.
 
 scipy.linalg.cho_solve((l, True), b)   ↦   solve(lᵀ, solve(l, b))
 scipy.linalg.block_diag(a, b)          ↦   [[a, 0], [0, b]]
+scipy.spatial.distance.cdist(x, y)     ↦   ‖x[i] − y[j]‖
 
 Options that say how to compute, and nothing of the result, are left out.
 """
@@ -113,6 +115,35 @@ def expm(A: Any) -> Any:
     return x
 
 
+_METRICS: dict[str, Callable[..., Any]] = {
+    "euclidean": lambda x, y: np.linalg.norm(x - y, axis=-1),
+    "sqeuclidean": lambda x, y: np.sum((x - y) ** 2, axis=-1),
+    "cityblock": lambda x, y: np.sum(np.abs(x - y), axis=-1),
+    "chebyshev": lambda x, y: np.max(np.abs(x - y), axis=-1),
+    "minkowski": lambda x, y, p=2: np.linalg.norm(x - y, p, axis=-1),
+    "cosine": lambda x, y: (
+        1 - np.sum(x * y, axis=-1) / (np.linalg.norm(x, axis=-1) * np.linalg.norm(y, axis=-1))
+    ),
+}
+"""Distances of vectors along the last axis, by their names."""
+
+
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", **options: Any) -> Any:
+    """Return d with d[i, j] the distance of XA[i] and XB[j]."""
+    if metric not in _METRICS:
+        refuse_because(
+            f"distances of the metric {metric!r} cannot be traced",
+            cause="SciPy's code of them is compiled",
+            cure=f"use one of {', '.join(map(repr, _METRICS))}, or write the distance with NumPy",
+        )
+    return _METRICS[metric](_array(XA)[:, None], _array(XB)[None], **options)
+
+
+def pdist(X: Any, metric: Any = "euclidean", **options: Any) -> Any:
+    """Return the distances of X[i] and X[j] for all i < j."""
+    return cdist(X, X, metric, **options)[np.triu_indices(len(X), 1)]
+
+
 def _ignoring(function: Any, *names: str) -> Callable[..., Any]:
     """Return a function that leaves options out of a call."""
     return lambda *args, **kwargs: function(*args, **{k: v for k, v in kwargs.items() if k not in names})
@@ -129,3 +160,5 @@ MATRICES: dict[str, Callable[..., Any]] = {
     **{name: _ignoring(getattr(np.linalg, name), *_HOW) for name in ("solve", "inv", "det", "norm")},
 }
 """What traces a function of `scipy.linalg`, by its name."""
+COMPILED = {"scipy.linalg": MATRICES, "scipy.spatial.distance": {"cdist": cdist, "pdist": pdist}}
+"""And what traces functions of modules."""

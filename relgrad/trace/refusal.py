@@ -279,8 +279,8 @@ def refuse_attribute(name: str) -> NoReturn:
     refuse_because(f"a traced array has no .{name}", cause=cause, cure=cure)
 
 
-def refuse_function(function: Any) -> NoReturn:
-    """Raise the TraceError of a NumPy function that cannot be traced."""
+def refuse_function(function: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise the TraceError of a library's function that cannot be traced, whatever it is called with."""
     cause, cure = FUNCTIONS.get(function, UNKNOWN)
     refuse_because(f"{function_name(function)} cannot be traced", cause=cause, cure=cure)
 

@@ -29,7 +29,7 @@ from relgrad.trace.dispatch import (
 )
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
-from relgrad.trace.library import is_numpys
+from relgrad.trace.library import is_librarys
 from relgrad.trace.namespace import Namespace
 from relgrad.trace.parts import folded
 from relgrad.trace.refusal import (
@@ -206,8 +206,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def flags(self) -> Any:
-        """The layout of a fresh array, for NumPy's own code, whose results do not depend on it; refused otherwise."""
-        ours = is_numpys(sys._getframe(1).f_globals.get("__name__"))
+        """The layout of a fresh array, for a library's own code, whose results do not hang on it; refused otherwise."""
+        ours = is_librarys(sys._getframe(1).f_globals.get("__name__"))
         return np.empty((1,) * self.ndim).flags if ours else refuse_attribute("flags")
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
