@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.containers import parts
-from relgrad.kernels.numbers import Numbers, is_floating, lowered, near_by_rules
+from relgrad.kernels.containers import mapped, parts
+from relgrad.kernels.numbers import JOINS, MOVES, Numbers, is_floating, lowered, near_by_rules
 
 NEAR = 2.0**-20
 """A number that is outside by more than so much of itself is no rounding of one inside."""
@@ -23,7 +23,10 @@ BOUNDED = frozenset(
     (np.log, np.log2, np.log10, np.log1p, np.sqrt, np.power, np.arcsin, np.arccos, np.arccosh, np.arctanh)
 )
 """The functions of NumPy that are NaN outside their domains."""
-EXACT = frozenset((np.negative, np.positive, np.absolute, np.maximum, np.minimum, np.fmax, np.fmin, np.sign))
+EXACT = {
+    *(np.negative, np.positive, np.absolute, np.sign, np.maximum, np.minimum, np.fmax, np.fmin),
+    *(np.where, np.max, np.min, np.sort, *MOVES, *JOINS),
+}
 """Those that round nothing."""
 SURE = 8.0
 """Where so many times more is lost than a test asks for, digits are lost whatever chance says."""
@@ -139,11 +142,14 @@ class Drawn(Watched):
     def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """x·y → x·y·(1 + u·ε);    −x, x[i] → as they are: what a function rounds is rounded otherwise."""
         found = function(*args, **kwargs)
-        rounds = isinstance(function, np.ufunc) or getattr(function, "__module__", "").startswith("relgrad")
-        if not rounds or function in EXACT or not is_floating(found):
-            return found
-        u = (np.asarray(found, np.float64).view(np.uint64) * cls.chance).view(np.int64) * 2.0**-63
-        return (found + found * ((u + np.copysign(1, u)) * np.finfo(found.dtype).eps)).astype(found.dtype)
+        return found if function in EXACT else mapped(cls._rounded, found)
+
+    @classmethod
+    def _rounded(cls, x: Any) -> Any:
+        if not is_floating(x):
+            return x
+        u = (np.asarray(x, np.float64).view(np.uint64) * cls.chance).view(np.int64) * 2.0**-63
+        return (x + x * ((u + np.copysign(1, u)) * np.finfo(x.dtype).eps)).astype(x.dtype)
 
 
 class DrawnAgain(Drawn):
