@@ -18,7 +18,7 @@ from relgrad.kernels.watched import SURE, Drawn, DrawnAgain, Inside
 Function = Callable[..., Any]
 CHANCE, SMALL = 2.0**-4, 1000
 """A single number may lose so much, of few; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
-NOISE = 128.0
+NOISE = 64.0
 """Results that move by fewer units of rounding, if chance rounds on the way, have their digits."""
 HALVES = 24
 """So many times rows are asked for again, of which some are left open."""
