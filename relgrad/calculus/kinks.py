@@ -238,19 +238,34 @@ def may_have_kink(t: Term) -> bool:
     return bool(t.rands) and (t.op is where or t.op.jumps or t.op.kinks)
 
 
-def _points(kinked: list[Term], x: Term) -> Iterator[float]:
+def _points(kinked: list[Term], x: Term) -> list[float]:
     """|x| → 0;    max(x, 1) → 0, 1: the points where what a kink depends on, or the difference of two such, is zero."""
-    known = x.op.range
+    known, of = x.op.range, dict[Term, None]()
     for t in kinked:
-        read = list(t.rands) if t.op is not where else [r for c in subterms(t.rands[0]) for r in c.rands]
-        real = [r for r in dict.fromkeys(read) if _is_real(r)]
-        both = [subtract.make_node(a, b) for a, b in combinations(real, 2)]
-        for y in [*read, *both]:
-            found = values_at([y], x, USUAL) if x in subterms(y) else None
-            zeros = [] if found is None else USUAL[np.equal(found[0], 0.0)].tolist()
-            for node in subterms(y):
-                zeros += zeros_of(node, x)
-            yield from [p for p in zeros if known.low < p < known.high]
+        read = _compared(t.rands[0]) if t.op is where else list(dict.fromkeys(t.rands))
+        real = [r for r in read if _is_real(r)]
+        of.update(dict.fromkeys([*read, *[subtract.make_node(a, b) for a, b in combinations(real, 2)]]))
+    nodes, moving = list(subterms(*of)), {x}
+    for node in nodes:
+        if not moving.isdisjoint(node.rands):
+            moving.add(node)
+    found = values_at([y for y in of if y in moving], x, USUAL)
+    zeros = [p for y in found or () for p in USUAL[np.equal(y, 0.0)].tolist()]
+    zeros += [p for node in nodes for p in zeros_of(node, x)]
+    return [p for p in zeros if known.low < p < known.high]
+
+
+def _compared(condition: Term) -> list[Term]:
+    """(x > 1) & (x < y) → [x, 1, y]: what is compared in a condition, not what that is made of."""
+    stack, read = [condition], dict[Term, None]()
+    while stack:
+        node = stack.pop()
+        for rand in node.rands:
+            if _is_real(rand):
+                read[rand] = None
+            elif rand not in read:
+                stack.append(rand)
+    return list(read)
 
 
 def _is_real(t: Term) -> bool:

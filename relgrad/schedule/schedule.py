@@ -242,8 +242,8 @@ class _Run:
         self._own: list[tuple[str, BinaryGoal]] = []
         """The goals of one's own among the moves of the phase."""
         self._likeness = Likeness()
-        self._alone: dict[Term, Term] = {}
-        """What terms are stabilised by themselves."""
+        self._branches: dict[Term, Term | None] = {}
+        """Choices by one point, and what they are without."""
         self.orders = 1
         """So often something is differentiated, twice at most."""
 
@@ -425,7 +425,7 @@ class _Run:
                     (*rows(t, v, m, self.library, self._note, readings), ROOT.goal(t, v, m, self._note))
                 )
         if t.op is where and not moves.isdisjoint({RELATE, LIMITS}) and self._may_look():
-            unguard = Law("unguard", lambda t: unguarded(t, self._stabilised), _UNGUARD)
+            unguard = Law("unguard", self._unguarded, _UNGUARD)
             found.append((unguard.goal(t, v, m, self._note),))
         if self._own and isinstance(t.type, ArrayType):
             found.append([made_by(name, move, t, v, m, self._note) for name, move in self._own])
@@ -496,10 +496,14 @@ class _Run:
         return by_definition_goal
 
     def _stabilised(self, t: Term) -> Term:
-        """Return a term stabilised by itself, as it is before it is differentiated; once, however branches nest."""
-        if t not in self._alone:
-            self._alone[t] = self._again().saturate([t], frozenset({RELATE, SERIES}))[0]
-        return self._alone[t]
+        """Return a term stabilised by itself, as it is before it is differentiated."""
+        return self._again().saturate([t], frozenset({RELATE, SERIES}))[0]
+
+    def _unguarded(self, t: Term) -> Term | None:
+        """where(x == 0, 1, sin(x)/x) → sin(x)/x as a series: found once, however branches nest."""
+        if t not in self._branches:
+            self._branches[t] = unguarded(t, self._stabilised)
+        return self._branches[t]
 
     def _lined(self, t: Term) -> Term:
         """t → t stabilised by itself, with its series along lines; t where that raises."""
@@ -512,7 +516,7 @@ class _Run:
     def _again(self) -> _Run:
         """Return another run, whose steps are none of this one."""
         run = _Run(self.library, self.fuel, self.patience, conventions=self.conventions, left=self.left)
-        run._alone = self._alone
+        run._branches = self._branches
         return run
 
     def _in_series(
