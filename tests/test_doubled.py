@@ -878,6 +878,17 @@ def test_large_exponents_made_of_logarithms_keep_their_digits(size, transform):
         np.testing.assert_allclose(weighted(x[0], x[1], 0.3), float(product * slope), 1e-14)
 
 
+def test_results_of_several_shapes_are_rounded_by_chance():
+    f = rg.grad(lambda x, y, z: np.sum((np.outer(x, y) - z) ** 3), argnums=(0, 1, 2))
+    x, y = np.array([1.1, 1.3]), np.array([1.2, 0.7, 0.9])
+    outer = np.array([[Fraction(a) * Fraction(b) for b in y] for a in x])
+    z = outer.astype(float) * np.array([0.9995, 1.1, 0.7])
+    slope = 3 * (outer - np.array([[Fraction(c) for c in row] for row in z])) ** 2
+    exact = (slope @ [Fraction(b) for b in y], [Fraction(a) for a in x] @ slope, -slope)
+    for got, wanted in zip(f(x, y, z), exact, strict=True):
+        np.testing.assert_allclose(got, wanted.astype(float), 2e-14)
+
+
 def test_large_exponents_of_other_terms_are_not_watched():
     f = rg.stabilize(lambda x: np.exp(-x * x / 2) + np.exp(3 * np.sin(x)))
     assert "cancels" not in f.source(1.0)

@@ -328,16 +328,18 @@ def _asking(
 def _moved(draws: Sequence[Function], result: Any, args: Any, kwargs: Any) -> Any:
     """f(x) → where entries are others if chance rounds on the way, or digits are lost for sure."""
     moved: Any = False
+    entrywise = len({np.shape(x) for x in parts(result)}) == 1
     for drawn in draws:
         try:
             with np.errstate(all="ignore"):
                 found, lost = drawn(*args, **kwargs)
         except _FAILURES:
             return True
+        moved = moved | lost
         for x, y in zip(parts(result), map(lowered, parts(found)), strict=True):
             if is_floating(x):
-                lost = lost | ~(np.abs(y - x) <= NOISE * np.finfo(x.dtype).eps * np.abs(x))
-        moved = moved | lost
+                far = ~(np.abs(y - x) <= NOISE * np.finfo(x.dtype).eps * np.abs(x))
+                moved = moved | (far if entrywise else np.any(far))
         if np.all(moved):
             break
     return moved
