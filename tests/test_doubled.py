@@ -32,6 +32,7 @@ from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open
 from relgrad.kernels.doubled.products import sliced_product
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import Twin
+from relgrad.kernels.watched import Drawn
 from relgrad.op import Constant
 from relgrad.term import subterms
 from relgrad.validate import explicit
@@ -834,19 +835,86 @@ def test_infinite_operands_are_watched(recwarn):
 
 def test_a_single_number_loses_less_than_one_of_many():
     x = np.full(100, 1.0)
-    assert cancels(np.float64(0.005), np.float64(1.0))
-    assert not cancels(1e-5 * x, x)
-    assert cancels(1e-6 * x, x)
+    assert cancels(np.float64(0.05), np.float64(1.0))
+    assert not cancels(1e-4 * x, x)
+    assert cancels(1e-5 * x, x)
     assert cancels_at(1e-4 * x, x) is False
-    assert np.all(cancels_at(1e-6 * x, x))
+    assert np.all(cancels_at(1e-5 * x, x))
+
+
+@pytest.mark.parametrize("n", [None, 1, 3])
+def test_few_digits_that_are_lost_count_where_rounding_by_chance_shows_it(n, monkeypatch):
+    """(x·y − z)³ of numbers loses three times what the difference does; 2 + (x·y − z)³·cos x loses nothing."""
+    again, rng = times_computed_again(monkeypatch), np.random.default_rng(0)
+    cube = rg.stabilize(lambda x, y, z: (x * y - z) ** 3)
+    slope = rg.grad(lambda x, y, z: np.sum((x * y - z) ** 4), argnums=2)
+    beside = rg.stabilize(lambda x, y, z: 2 + (x * y - z) ** 3 * np.cos(x))
+    for _ in range(30):
+        x, y = rng.uniform(1, 2, (2, n or 1))
+        z = x * y * (1 - rng.uniform(0.01, 0.05, n or 1))
+        args = (x, y, z) if n else (x[0], y[0], z[0])
+        exact = np.array([Fraction(a) * Fraction(b) - Fraction(c) for a, b, c in zip(x, y, z, strict=True)])
+        if n != 3:
+            np.testing.assert_array_max_ulp(np.ravel(cube(*args)), (exact**3).astype(float), 64)
+            np.testing.assert_array_max_ulp(np.ravel(slope(*args)), (-4 * exact**3).astype(float), 64)
+        again.clear()
+        beside(*args)
+        assert all(issubclass(twin._kind, Drawn) for twin in again)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200, 3.0])
+@pytest.mark.parametrize("transform", [lambda f, i: rg.stabilize(f), lambda f, i: rg.grad(f, argnums=i)])
+def test_large_exponents_made_of_logarithms_keep_their_digits(size, transform):
+    """e^(Σ w·log x) = Π xʷ changes by w times what x does, however large the exponent is."""
+    mean = transform(lambda x: np.exp(np.mean(np.log(x))), 0)
+    weighted = transform(lambda x, y, w: np.exp(w * np.log(x) + (1 - w) * np.log(y)), 1)
+    x = np.array([1.0, 2.0, 1.5]) * size
+    by = [1.0] if mean.name.startswith("stabilize") else [float(1 / (3 * mpf(v))) for v in x]
+    with mpmath.workdps(40):
+        power = mpmath.cbrt(mpf(x[0]) * mpf(x[1]) * mpf(x[2]))
+        np.testing.assert_allclose(np.ravel(mean(x)), [float(power * b) for b in by], 1e-14)
+        product = mpf(x[0]) ** mpf(0.3) * mpf(x[1]) ** (1 - mpf(0.3))
+        slope = 1 if by == [1.0] else (1 - mpf(0.3)) / mpf(x[1])
+        np.testing.assert_allclose(weighted(x[0], x[1], 0.3), float(product * slope), 1e-14)
+
+
+def test_results_of_several_shapes_are_rounded_by_chance():
+    f = rg.grad(lambda x, y, z: np.sum((np.outer(x, y) - z) ** 3), argnums=(0, 1, 2))
+    x, y = np.array([1.1, 1.3]), np.array([1.2, 0.7, 0.9])
+    outer = np.array([[Fraction(a) * Fraction(b) for b in y] for a in x])
+    z = outer.astype(float) * np.array([0.9995, 1.1, 0.7])
+    slope = 3 * (outer - np.array([[Fraction(c) for c in row] for row in z])) ** 2
+    exact = (slope @ [Fraction(b) for b in y], [Fraction(a) for a in x] @ slope, -slope)
+    for got, wanted in zip(f(x, y, z), exact, strict=True):
+        np.testing.assert_allclose(got, wanted.astype(float), 2e-14)
+
+
+def test_large_exponents_of_other_terms_are_not_watched():
+    f = rg.stabilize(lambda x: np.exp(-x * x / 2) + np.exp(3 * np.sin(x)))
+    assert "cancels" not in f.source(1.0)
+
+
+def test_losses_of_factors_count_in_sums(monkeypatch):
+    """(x·y − z)·w/x − v of which each sum loses 4 bits loses 8."""
+    f = rg.stabilize(lambda x, y, z, w, v: (x * y - z) * w / x - v)
+    rng, again = np.random.default_rng(0), times_computed_again(monkeypatch)
+    for x, y, w in rng.uniform(1, 2, (30, 3)):
+        z = x * y * 15 / 16
+        v = (x * y - z) * w / x * 15 / 16
+        x_, y_, z_, w_, v_ = map(Fraction, (x, y, z, w, v))
+        np.testing.assert_array_max_ulp(f(x, y, z, w, v), float((x_ * y_ - z_) * w_ / x_ - v_), 64)
+    assert again
+    again.clear()
+    f(1.3, 1.2, 0.1, 1.1, 0.9 * 1.46 / 1.3)
+    assert not again
 
 
 def test_random_numbers_seldom_trip_a_guard():
-    """A difference of n random numbers has an entry below ε with the probability n·ε ≤ 2⁻⁷/√n."""
+    """A difference of n random numbers has an entry below ε with the probability n·ε ≤ 2⁻⁴/√n."""
     rng = np.random.default_rng(3)
     for n in (1, 10, 1000):
         trips = [cancels(a - b, b) for a, b in rng.uniform(1, 2, (1000, 2, n))]
-        assert np.mean(trips) <= 2.0**-5 / math.sqrt(n)
+        assert np.mean(trips) <= 2.0**-2 / math.sqrt(n)
 
 
 def times_computed_again(monkeypatch):

@@ -16,6 +16,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     log1p u            cancels(1 + u, 1.0), for a computed u
     √(y² + e·w)        cancels((y² + e·w)/(y² + |e·w|), 1.0), for a computed operand, and other roots of discriminants
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
+    exp Σ w·log x      cancels(1.0, Σ w·log x): so does a large exponent that changes less than x does
     sin u, cos v       turns_at(u, v), for computed u, v: whole turns are taken off large angles
     u − mean u         cancels(centred_u, u), for a computed u
     Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
@@ -47,7 +48,8 @@ from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
 from relgrad.dependence import labels_of
 from relgrad.interpret import interpret
-from relgrad.kernels.doubled.precise import HALF
+from relgrad.kernels.doubled.precise import HALF, SMALL
+from relgrad.kernels.watched import SURE
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
@@ -63,6 +65,7 @@ from relgrad.ops.arithmetic import (
 from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal
 from relgrad.ops.determinant import SLogDet
+from relgrad.ops.exponential import exp, log
 from relgrad.ops.increments import Difference, Telescope
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.matmul import MatMul
@@ -70,6 +73,7 @@ from relgrad.ops.reduction import Reduction, Sum
 from relgrad.ops.selection import where
 from relgrad.ops.shaping import Transpose
 from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
+from relgrad.ops.stable import xlogy
 from relgrad.ops.structure import Squeeze
 from relgrad.term import Term, kept, rebuild, subterms, term
 from relgrad.trace.tracer import Tracer
@@ -79,7 +83,7 @@ Part = tuple[Term, tuple[Term, ...]]
 """A part of a sum, and numbers that it is multiplied with."""
 MANY = 6
 """A sum of more parts is taken for a sum of sums."""
-FEW = 8
+FEW = 16
 """Each of more tests must be rarer to trip by chance, so that all together are not."""
 ROWS = 16
 """Matrices of more rows are taken as floats give them: balls are slow."""
@@ -163,9 +167,15 @@ def guards(roots: Sequence[Term], rounded: Collection[Term] = (), bits: int | No
     A loss of so many `bits` trips each, however many entries there are; by default that is up to its kernel.
     """
     found = list(dict.fromkeys(_Guards(roots, rounded, bits).found))
-    if len(found) <= FEW and bits is None:
+    chances = max(len(found) / FEW, 1) * (1 if _size(roots) <= SMALL else SURE)
+    if chances == 1 and bits is None:
         return found
-    return [term(t.op.among(max(len(found) / FEW, 1), bits), *t.rands) for t in found]
+    return [term(t.op.among(chances, bits), *t.rands) for t in found]
+
+
+def _size(roots: Sequence[Term]) -> int:
+    """How many numbers a program computes with, as far as that is known."""
+    return sum(t.type.size or 1 for t in subterms(*roots) if type(t.op) is Input)
 
 
 def watched(roots: Sequence[Term]) -> list[Term]:
@@ -203,10 +213,26 @@ def _is_mirrored(t: Term) -> bool:
 
 
 def _raised(t: Term) -> Sequence[Term]:
-    """xⁿ → x, n;    Δpower(x, y, n, x − y) → x, y, n;    eˣ → nothing: what is raised, and to which power."""
+    """xⁿ → x, n;    Δpower(x, y, n, x − y) → x, y, n;    e^(Σ w·log x) → the exponent; of a product of powers, as these
+    are: what is raised, and to which power.
+    """
     if t.op in (power, float_power):
         return t.rands
+    if t.op is exp and _is_of_logarithms(t.rands[0]):
+        return [t.rands[0], t.rands[0]]
     return t.rands[:3] if isinstance(t.op, Difference) and t.op.of is power and t.op.position == 0 else []
+
+
+def _is_of_logarithms(u: Term) -> bool:
+    """Whether a logarithm is in a part of a sum: Σ w·log x, (log x)/n − y: yes; x·y, exp(log(x)·y): no."""
+    stack = [u]
+    while stack:
+        x = stack.pop()
+        if x.op in (log, xlogy):
+            return True
+        if x.op in (*_SUMS, multiply, divide, negative) or x.op.laws.selects or x.op.laws.linear:
+            stack += x.rands
+    return False
 
 
 def _angles(t: Term) -> Sequence[Term]:
@@ -229,7 +255,9 @@ def _cancels_far_from_its_point(op: Series, rounded: bool) -> bool:
     away = np.concatenate([-_SIZES, _SIZES, zeros])
     x = op.point + away[np.abs(away) >= op.terms.radius]
     known = op.argument.op.range
-    tests = guards([op.body], [op.argument] if rounded else [])
+    tests = [
+        term(t.op.among(SURE, None), *t.rands) for t in guards([op.body], [op.argument] if rounded else [])
+    ]
     with np.errstate(all="ignore"):
         return any(
             bool(test)
@@ -297,6 +325,9 @@ class _Guards:
         """Those that are no part of a sum, moved or not."""
         self._largest: dict[Term, frozenset[int]] = dict.fromkeys(roots, frozenset[int]())
         """Along which axes the largest entries count."""
+        self._losses: dict[Term, Term] = {}
+        """What sums of few numbers lose, with tests of their own."""
+        self._few = _size(roots) <= SMALL
         for t in reversed(order):
             self._pass(t)
         # How far off an inverse is has no bound by the size of what it is made of.
@@ -362,7 +393,11 @@ class _Guards:
             if not given and len(parts) > 1 and _is_mixed(*parts.items()):
                 # Where a sum is small, the part that is left out is no larger than the others together.
                 held = sorted(parts, key=self._cost)[:-1]
-                yield self._cancelling(t if axes else _apart(t, parts), held, axes)
+                few = self._few and not axes
+                lossy = [(x, (*k, loss)) for x, k in parts if few for loss in self._losses_in(x)]
+                if few:
+                    self._losses[t] = as_term(1 + np.abs(Tracer(held[-1][0]) / Tracer(t)))
+                yield self._cancelling(t if axes else _apart(t, parts), [*held, *lossy], axes)
                 for x, k in parts if not axes else ():
                     if not k and self._is_product(x):
                         yield term(Test("product_cancels"), t, *x.rands)
@@ -405,6 +440,17 @@ class _Guards:
             distance = as_term(op.margin(*map(Tracer, t.rands)))
             if _may_vanish(distance):
                 yield self._cancelling(distance, [(constant(1, t.type.dtype), ())], axes)
+
+    def _losses_in(self, x: Term) -> list[Term]:
+        """c·(a − b)/y → [1 + |a/(a − b)|]: what a part of a sum has lost in its factors."""
+        found, stack = [], [x]
+        while stack and len(found) < 2:
+            x = stack.pop()
+            if x in self._losses:
+                found.append(self._losses[x])
+            elif x.op in (multiply, divide, negative):
+                stack += x.rands
+        return found
 
     def _is_off_centre(self, t: Term) -> bool:
         """D(u·v, p), R(1/n, p) of a computed p: whether what is centred is computed, or a number beside such weights.

@@ -233,8 +233,9 @@ class Twin:
             return self._kind.functions.get(x) or self._dispatched(x)
         if getattr(x, "mends", False):
             return self._dispatched(x)
-        computation = getattr(getattr(x, "op", x), "computation", None)  # of an op that is called as it is
-        return self._lifted(x) if computation is None else self._dispatched(computation)
+        op = getattr(x, "op", x)
+        computation = getattr(op, "computation", None)  # of an op that is called as it is
+        return self._lifted(x) if computation is None and op is x else self._dispatched(computation or x)
 
     def _dispatched(self, function: Any) -> Any:
         """f → f of floats, and the kind's rule of f where such a number is among the arguments."""

@@ -4,6 +4,7 @@
 arccos(x)  at x = 1 + 2⁻⁵²   Inside   NaN: x may be 1 but for rounding, as the cosine of an angle is
 1 + e⁻⁸⁰⁰                    Shaken   1: the same for any number between 0 and those that floats can hold
 log(e⁻⁸⁰⁰)                   Shaken   -708.9 in place of -∞: it depends on that number
+x·y − z                      Drawn    (x·y·(1 + u·ε) − z)·(1 + v·ε): far from x·y − z where digits cancel
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.containers import parts
-from relgrad.kernels.numbers import Numbers, is_floating, lowered, near_by_rules
+from relgrad.kernels.containers import mapped, parts
+from relgrad.kernels.numbers import JOINS, MOVES, Numbers, is_floating, lowered, near_by_rules
 
 NEAR = 2.0**-20
 """A number that is outside by more than so much of itself is no rounding of one inside."""
@@ -22,6 +23,13 @@ BOUNDED = frozenset(
     (np.log, np.log2, np.log10, np.log1p, np.sqrt, np.power, np.arcsin, np.arccos, np.arccosh, np.arctanh)
 )
 """The functions of NumPy that are NaN outside their domains."""
+EXACT = {
+    *(np.negative, np.positive, np.absolute, np.sign, np.maximum, np.minimum, np.fmax, np.fmin),
+    *(np.where, np.max, np.min, np.sort, *MOVES, *JOINS),
+}
+"""Those that round nothing."""
+SURE = 8.0
+"""Where so many times more is lost than a test asks for, digits are lost whatever chance says."""
 
 _RANDOM = np.random.default_rng(0)
 
@@ -118,8 +126,46 @@ class Unordered(ArithmeticError):
     """An order is asked for of numbers that are out of range, or whether one is zero."""
 
 
+class Drawn(Watched):
+    """1/3 → (1/3)·(1 + u·ε), 1 ≤ |u| < 2: an array of floats of which each result is rounded by chance.
+
+    Chance is in the digits themselves: the same call is rounded in the same way.
+
+    Source: D. S. Parker, "Monte Carlo Arithmetic", UCLA Computer Science Department Technical Report CSD-970002 (1997).
+    """
+
+    __slots__ = ()
+    chance = np.uint64(0x9E3779B97F4A7C15)
+    """Digits times this, modulo 2⁶⁴, are as good as drawn."""
+
+    @classmethod
+    def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """x·y → x·y·(1 + u·ε);    −x, x[i] → as they are: what a function rounds is rounded otherwise."""
+        found = function(*args, **kwargs)
+        return found if function in EXACT else mapped(cls._rounded, found)
+
+    @classmethod
+    def _rounded(cls, x: Any) -> Any:
+        if not is_floating(x):
+            return x
+        u = (np.asarray(x, np.float64).view(np.uint64) * cls.chance).view(np.int64) * 2.0**-63
+        return (x + x * ((u + np.copysign(1, u)) * np.finfo(x.dtype).eps)).astype(x.dtype)
+
+
+class DrawnAgain(Drawn):
+    """Drawn, by another chance."""
+
+    __slots__ = ()
+    chance = np.uint64(0xD1342543DE82EF95)
+
+
 def _of_floats(function: Any) -> Any:
     return lambda *args, **kwargs: function(*map(lowered, args), **kwargs)
+
+
+def _surely(test: Any) -> Any:
+    """cancels(t, a) → cancels(t, a, chances=8): of floats, and only where so many times more is lost."""
+    return lambda *args, chances=1, **kwargs: test(*map(lowered, args), chances=chances * SURE, **kwargs)
 
 
 _TESTS = (
@@ -128,6 +174,7 @@ _TESTS = (
 )
 """What asks for sizes, and is told of none out of range whatever their order is."""
 Shaken.named = {**dict.fromkeys(_TESTS, _of_floats), "near": lambda _: near_by_rules(Shaken)}
+Drawn.named = {**dict.fromkeys(_TESTS, _surely), "near": lambda _: near_by_rules(Drawn)}
 
 
 def _are_unordered(function: Any, args: list[Any]) -> bool:

@@ -13,11 +13,13 @@ from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.doubled.number import BLOCK, Doubled, GivenUp, is_open
 from relgrad.kernels.extended.retry import filled
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_floating, is_nan, lowered
-from relgrad.kernels.watched import Inside
+from relgrad.kernels.watched import SURE, Drawn, DrawnAgain, Inside
 
 Function = Callable[..., Any]
-CHANCE = 2.0**-7
-"""A single number may lose so much; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
+CHANCE, SMALL = 2.0**-4, 1000
+"""A single number may lose so much, of few; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
+NOISE = 64.0
+"""Results that move by fewer units of rounding, if chance rounds on the way, have their digits."""
 HALVES = 24
 """So many times rows are asked for again, of which some are left open."""
 SOME = 16
@@ -29,7 +31,7 @@ HALF = 26
 def cancels_at(result: Any, *parts: Any, chances: float = 1, bits: int = SOME) -> Any:
     """|result| < ε·|part|: which entries of a sum are far below a part of the sum; False for none.
 
-    ε is 2⁻⁷·n^(-3/2) for n entries, over the `chances` that a program has to ask by chance, and at least 2^-bits. A
+    ε is 2⁻⁴·n^(-3/2) for n entries, over the `chances` that a program has to ask by chance, and at least 2^-bits. A
     part may come with a factor, as (part, factor).
 
     >>> x = np.array([1.0, 2.0])
@@ -146,7 +148,7 @@ def turns(*angles: Any, chances: float = 1, bits: int = HALF) -> bool:
 
 
 def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1, bits: int = HALF) -> bool:
-    """Whether |Σ x| < ε·Σ |x|, where ε = 2⁻⁷·s^(-3/2)·n^(-1/2) for s sums of n entries, at least 2^-bits.
+    """Whether |Σ x| < ε·Σ |x|, where ε = 2⁻⁴·s^(-3/2)·n^(-1/2) for s sums of n entries, at least 2^-bits.
 
     ε is divided by the `chances` that a program has.
 
@@ -219,7 +221,8 @@ def ill_conditioned(a: Any, chances: float = 1, bits: int = HALF) -> bool:
     with np.errstate(all="ignore"):
         sums = np.einsum("...ij,...jk->...i", np.abs(inverse), np.abs(a))
         lost = np.abs(np.einsum("...ij,...ji->...i", inverse, a) - 1) / np.finfo(a.dtype).eps
-        return bool(np.any(np.maximum(sums, lost) * _chance(a.size // n**2, chances, bits, n**3) > 1))
+        # What elimination loses is no matter of how its result is rounded.
+        return bool(np.any(np.maximum(sums, lost) * _chance(a.size // n**2, chances * SURE, bits, n**3) > 1))
 
 
 def ties(x: Any, m: Any, chances: float = 1, bits: int = HALF) -> bool:
@@ -285,6 +288,7 @@ def _asking(
 ) -> Callable[..., Any]:
     """f, again → f(x), mended by another function where that is needed; and whether NaN may be in it, if `told`."""
     attempt = getattr(function, "attempt", None)
+    draws = [Twin(function, kind) for kind in (Drawn, DrawnAgain)]
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -307,6 +311,10 @@ def _asking(
             nan = has_nan(result)
         none = nan and _has_rows_of_numbers(result, args, kwargs)
         asked = lost.any() if isinstance(lost, np.ndarray) else lost
+        if asked and in_floats and not nan and sum(map(np.size, parts((args, kwargs)))) <= SMALL:
+            moved = _moved(draws, result, args, kwargs)
+            lost = lost & (moved if np.shape(moved) == np.shape(lost) else np.any(moved))
+            asked = np.any(lost)
         if (none or asked) and (other := again()) is not None:
             with np.errstate(all="ignore"):
                 result = other.better(result, lost, none, args, kwargs)
@@ -315,6 +323,26 @@ def _asking(
         return (result, nan) if told else result
 
     return call
+
+
+def _moved(draws: Sequence[Function], result: Any, args: Any, kwargs: Any) -> Any:
+    """f(x) → where entries are others if chance rounds on the way, or digits are lost for sure."""
+    moved: Any = False
+    entrywise = len({np.shape(x) for x in parts(result)}) == 1
+    for drawn in draws:
+        try:
+            with np.errstate(all="ignore"):
+                found, lost = drawn(*args, **kwargs)
+        except _FAILURES:
+            return True
+        moved = moved | lost
+        for x, y in zip(parts(result), map(lowered, parts(found)), strict=True):
+            if is_floating(x):
+                far = ~(np.abs(y - x) <= NOISE * np.finfo(x.dtype).eps * np.abs(x))
+                moved = moved | (far if entrywise else np.any(far))
+        if np.all(moved):
+            break
+    return moved
 
 
 def _has_rows_of_numbers(result: Any, args: Any, kwargs: Any) -> bool:
