@@ -79,8 +79,12 @@ def test_what_is_computed_in_a_wider_range_says_so():
     found = rg.lint(lambda x: np.prod(x) ** 0.02)(np.full(50, 1e10))
     assert found[0].kind == "overflow" and found[0].cured and not found[0].relations
     assert "nothing in the library removes it; where numbers leave the range of floats" in str(found)
-    text = str(rg.lint(lambda x: np.log(scipy.special.betainc(2.0, 1.0, x)))(1e-200))
-    assert "underflow" in text and "leave the range" not in text
+    below = lambda x: np.log(scipy.special.betainc(2.0, 1.0, x))
+    text = str(rg.lint(below)(1e-200))
+    assert "underflow" in text and "where numbers leave the range of floats" in text
+    assert rg.stabilize(below)(1e-200) == pytest.approx(2 * np.log(1e-200), rel=1e-15)
+    text = str(rg.lint(lambda x: x - np.sin(x), relations=())(1e-9))
+    assert "leave the range" not in text
 
 
 def test_the_input_of_a_hazard_shows_it():
