@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -487,6 +488,17 @@ def test_threads() -> None:
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_a_source_that_another_thread_has_forgotten_is_no_error(monkeypatch) -> None:
+    class Taken(list[str]):
+        """Names of sources, of which another thread takes the last one just before this one does."""
+
+        def __bool__(self) -> bool:
+            return True
+
+    monkeypatch.setattr(import_module("relgrad.compile.function"), "_gone", Taken())
+    assert rg.grad(lambda x: x * x)(3.0) == 6.0
 
 
 def test_a_trace_in_one_thread_does_not_disturb_a_call_in_another() -> None:

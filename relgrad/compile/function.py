@@ -9,6 +9,7 @@ import linecache
 import unicodedata
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from types import CodeType
@@ -208,8 +209,9 @@ def compile_source(source: Source) -> Compiled:
     text = "\n".join(source.imports) + "\n\n\n" + source.function
     filename = f"<relgrad {source.name} {next(_serial)}>"
     code = compile(text, filename, "exec")
-    while _gone:
-        linecache.cache.pop(_gone.pop(), None)
+    with suppress(IndexError):  # other threads take from it, too
+        while True:
+            linecache.cache.pop(_gone.pop(), None)
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     # The code within is what the functions of all values share.
     weakref.finalize(next(c for c in code.co_consts if isinstance(c, CodeType)), _gone.append, filename)
