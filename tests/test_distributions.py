@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import mpmath
@@ -199,6 +200,30 @@ def test_values_are_scipys_and_slopes_those_of_differences(name):
         step[place] = 1e-6
         want = (whole(x + step) - whole(x - step)) / 2e-6
         assert slope[place] == pytest.approx(want, rel=2e-5, abs=1e-7)
+
+
+def test_threads():
+    failures, barrier = [], threading.Barrier(8)
+
+    def work(i: int) -> None:
+        try:
+            barrier.wait()
+            for _ in range(3):
+                slope = rg.grad(lambda m: np.sum(norm.logpdf(Y, m, 1.0 + i)))(0.1)
+                assert slope == pytest.approx(np.sum(Y - 0.1) / (1 + i) ** 2, rel=1e-12)
+                assert rg.stabilize(lambda x: stats.skew(x + 0 * i))(Y) == pytest.approx(
+                    stats.skew(Y), rel=1e-12
+                )
+                assert norm.cdf(0.0) == 0.5
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
 
 
 def test_functions_that_search_are_refused_or_run_on_what_is_known():

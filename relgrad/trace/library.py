@@ -10,6 +10,7 @@ functions call is copied or stood in for in turn.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import CellType, FunctionType, ModuleType
@@ -46,9 +47,15 @@ class Library:
         """Copies by the identity of the globals that they are copies of."""
         self.functions: dict[int, Callable[..., Any]] = {}
         """Copies by the identity of the functions, which they hold."""
+        self.making = threading.RLock()
+        """Held until a copy is whole, with all that it calls."""
 
     def copied(self, function: FunctionType) -> Callable[..., Any]:
         """f → f′ of the same code, with the copy of its module for globals = {…}: a copy of a library's function."""
+        with self.making:
+            return self._copied(function)
+
+    def _copied(self, function: FunctionType) -> Callable[..., Any]:
         copy = self.functions.get(id(function))
         if copy is None:
             scope, held = vars(self._module(function.__globals__)), function.__closure__ or ()
@@ -81,4 +88,4 @@ class Library:
         new = self.patches.instead(value)
         if new is not value or type(value) is not FunctionType or implementation(value) is not value:
             return new
-        return self.copied(value)
+        return self._copied(value)
