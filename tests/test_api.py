@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from differences import assert_close
 from relgrad.relations import LIBRARY
+from threads import failures
 
 import relgrad as rg
 from relgrad import transformed
@@ -464,30 +465,19 @@ def test_a_function_that_is_its_own_static_argument_is_collected() -> None:
 
 def test_threads() -> None:
     f = lambda x: np.log(np.sum(np.exp(x)))
-    barrier = threading.Barrier(8)
-    failures: list[BaseException] = []
 
     def work(i: int) -> None:
-        try:
-            barrier.wait()
-            for k in range(6):
-                data = np.linspace(0.0, 1.0, 3 + k % 3) * (i + 1)
-                np.testing.assert_allclose(np.sum(rg.grad(f)(data)), 1.0)
-                own = lambda x: np.sum(x * x * (i + 1))
-                np.testing.assert_allclose(rg.grad(own)(data), 2 * data * (i + 1))
-                np.testing.assert_allclose(rg.hessian(own)(data[:2]), 2 * (i + 1) * np.eye(2))
-                nested = rg.grad(lambda y: y * rg.grad(lambda z: z * y)(2.0))
-                assert nested(3.0) == 6.0
-                assert not is_tracing()
-        except BaseException as error:
-            failures.append(error)
+        for k in range(6):
+            data = np.linspace(0.0, 1.0, 3 + k % 3) * (i + 1)
+            np.testing.assert_allclose(np.sum(rg.grad(f)(data)), 1.0)
+            own = lambda x: np.sum(x * x * (i + 1))
+            np.testing.assert_allclose(rg.grad(own)(data), 2 * data * (i + 1))
+            np.testing.assert_allclose(rg.hessian(own)(data[:2]), 2 * (i + 1) * np.eye(2))
+            nested = rg.grad(lambda y: y * rg.grad(lambda z: z * y)(2.0))
+            assert nested(3.0) == 6.0
+            assert not is_tracing()
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    assert failures(work) == []
 
 
 def test_a_source_that_another_thread_has_forgotten_is_no_error(monkeypatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import mpmath
@@ -13,6 +12,7 @@ import scipy.signal
 import scipy.spatial.distance as distances
 from scipy import stats
 from scipy.stats import norm
+from threads import failures
 
 import relgrad as rg
 from relgrad.errors import TraceError
@@ -203,27 +203,14 @@ def test_values_are_scipys_and_slopes_those_of_differences(name):
 
 
 def test_threads():
-    failures, barrier = [], threading.Barrier(8)
-
     def work(i: int) -> None:
-        try:
-            barrier.wait()
-            for _ in range(3):
-                slope = rg.grad(lambda m: np.sum(norm.logpdf(Y, m, 1.0 + i)))(0.1)
-                assert slope == pytest.approx(np.sum(Y - 0.1) / (1 + i) ** 2, rel=1e-12)
-                assert rg.stabilize(lambda x: stats.skew(x + 0 * i))(Y) == pytest.approx(
-                    stats.skew(Y), rel=1e-12
-                )
-                assert norm.cdf(0.0) == 0.5
-        except BaseException as error:
-            failures.append(error)
+        for _ in range(3):
+            slope = rg.grad(lambda m: np.sum(norm.logpdf(Y, m, 1.0 + i)))(0.1)
+            assert slope == pytest.approx(np.sum(Y - 0.1) / (1 + i) ** 2, rel=1e-12)
+            assert rg.stabilize(lambda x: stats.skew(x + 0 * i))(Y) == pytest.approx(stats.skew(Y), rel=1e-12)
+            assert norm.cdf(0.0) == 0.5
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    assert failures(work) == []
 
 
 def test_functions_that_search_are_refused_or_run_on_what_is_known():

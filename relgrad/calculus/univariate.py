@@ -663,9 +663,9 @@ def _over_powers(
     powers = _powers(u, factors)
     if powers is None:
         return None
+    poles = all(k < 0 for _, k in powers.values())
     for m in range(-min(k for _, k in powers.values()), 0, -1):
         whole = function(_product([*group, *[(u, -1)] * m]), u)
-        poles = all(k < 0 for _, k in powers.values())
         if whole is not None and (poles or _has_value_at_zero(whole, new.get(u, u))):
             used = [
                 f for f, _ in factors if len(own := product_of(f).factors) == 1 and next(iter(own)) in powers

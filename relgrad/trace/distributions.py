@@ -21,9 +21,9 @@ from relgrad.op import as_term
 from relgrad.ops.creation import holds_symbolic
 from relgrad.term import subterms
 from relgrad.trace.library import Library, implementation
+from relgrad.trace.matrices import arrayed
 from relgrad.trace.patches import StandIn
 from relgrad.trace.refusal import refuse_because, tentative
-from relgrad.trace.tracer import gathered
 
 
 class _Function(NamedTuple):
@@ -109,11 +109,11 @@ class Distribution(StandIn):
 
     def _traced(self, name: str, x: Any, *args: Any, **kwargs: Any) -> Any:
         """(logpdf, x, m, s) → the formula at x where one of them is traced; else SciPy's value."""
-        args, kwargs = (*args, *self._args), {**kwargs, **self._kwargs}
-        if not any(map(holds_symbolic, (x, *args, *kwargs.values()))):
-            return getattr(self.original, name)(x, *args, **kwargs)
-        shapes, loc, scale = self.original._parse_args(*args, **kwargs)
-        x, loc, scale, *shapes = map(_array, (x, loc, scale, *shapes))
+        given = (*args, *self._args), {**kwargs, **self._kwargs}
+        if not any(map(holds_symbolic, (x, *given[0], *given[1].values()))):
+            return self._plain(name, x, *args, **kwargs)
+        shapes, loc, scale = self.original._parse_args(*given[0], **given[1])
+        x, loc, scale, *shapes = map(arrayed, (x, loc, scale, *shapes))
         formulas = _formulas(self.original, self._library())
         low, high = formulas._get_support(*shapes)
         if name in QUANTILES:
@@ -161,7 +161,7 @@ _NORMAL = {"logpdf": _itself, "pdf": np.exp}
 
 def _log_normal(x: Any, mean: Any = None, cov: Any = 1, **options: Any) -> Any:
     """−½·(n·log 2π + log det c + (x − m)ᵀ·c⁻¹·(x − m)), by Cholesky's triangle of c: the log of a normal density."""
-    x, cov, mean = _array(x), _array(cov), None if mean is None else np.ravel(_array(mean))
+    x, cov, mean = arrayed(x), arrayed(cov), None if mean is None else np.ravel(arrayed(mean))
     n = np.shape(cov)[0] if np.ndim(cov) else 1 if mean is None else len(mean)
     x = x[..., None] if n == 1 and x.shape[-1:] != (1,) else x
     triangle = np.linalg.cholesky(cov if np.ndim(cov) == 2 else np.diag(cov * np.ones(n)))
@@ -172,10 +172,6 @@ def _log_normal(x: Any, mean: Any = None, cov: Any = 1, **options: Any) -> Any:
 
 def _is_continuous(distribution: Any) -> bool:
     return hasattr(distribution, "pdf")
-
-
-def _array(x: Any) -> Any:
-    return gathered(x) if holds_symbolic(x) else np.asarray(x)
 
 
 def _inside(formulas: Any, name: str, z: Any, shapes: Any, low: Any, high: Any, of: _Function) -> Any:

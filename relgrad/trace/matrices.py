@@ -21,7 +21,8 @@ from relgrad.trace.refusal import refuse_because
 from relgrad.trace.tracer import gathered
 
 
-def _array(x: Any) -> Any:
+def arrayed(x: Any) -> Any:
+    """[x, 1] → the traced array of them, [2, 1] → array([2, 1])"""
     return gathered(x) if holds_symbolic(x) else np.asarray(x)
 
 
@@ -34,8 +35,8 @@ def solve_triangular(
     a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, **options: Any
 ) -> Any:
     """Return x with a·x = b, or aᵀ·x = b, of one triangle of a."""
-    x = _triangle(_array(a), lower, unit_diagonal)
-    return np.linalg.solve(x if trans in (0, "N") else x.T, _array(b))
+    x = _triangle(arrayed(a), lower, unit_diagonal)
+    return np.linalg.solve(x if trans in (0, "N") else x.T, arrayed(b))
 
 
 def cholesky(a: Any, lower: bool = False, **options: Any) -> Any:
@@ -49,12 +50,12 @@ def cho_solve(c_and_lower: Any, b: Any, **options: Any) -> Any:
     c, lower = c_and_lower
     x = _triangle(c, lower)
     first, second = (x, x.T) if lower else (x.T, x)
-    return np.linalg.solve(second, np.linalg.solve(first, _array(b)))
+    return np.linalg.solve(second, np.linalg.solve(first, arrayed(b)))
 
 
 def block_diag(*arrs: Any) -> Any:
     """block_diag(a, b) = [[a, 0], [0, b]]: the matrix of blocks along its diagonal."""
-    blocks = [np.atleast_2d(_array(x)) for x in arrs]
+    blocks = [np.atleast_2d(arrayed(x)) for x in arrs]
     width, left, rows = sum(x.shape[1] for x in blocks), 0, []
     for x in blocks:
         rows.append(np.pad(x, ((0, 0), (left, width - left - x.shape[1]))))
@@ -64,22 +65,22 @@ def block_diag(*arrs: Any) -> Any:
 
 def toeplitz(c: Any, r: Any = None) -> Any:
     """Return t with t[i, j] = c[i − j] below the diagonal, and r[j − i] above."""
-    c = np.ravel(_array(c))
-    r = c if r is None else np.ravel(_array(r))
+    c = np.ravel(arrayed(c))
+    r = c if r is None else np.ravel(arrayed(r))
     places = np.arange(len(c))[:, None] - np.arange(len(r))
     return np.concatenate([r[:0:-1], c])[places + len(r) - 1]
 
 
 def hankel(c: Any, r: Any = None) -> Any:
     """Return h with h[i, j] = (c, r[1:])[i + j]; r is 0 where it is not given."""
-    c = np.ravel(_array(c))
-    r = np.zeros_like(c) if r is None else np.ravel(_array(r))
+    c = np.ravel(arrayed(c))
+    r = np.zeros_like(c) if r is None else np.ravel(arrayed(r))
     return np.concatenate([c, r[1:]])[np.arange(len(c))[:, None] + np.arange(len(r))]
 
 
 def circulant(c: Any) -> Any:
     """Return t with t[i, j] = c[i − j], modulo its length."""
-    c = _array(c)
+    c = arrayed(c)
     n = len(c)
     return c[(np.arange(n)[:, None] - np.arange(n)) % n]
 
@@ -94,7 +95,7 @@ def expm(A: Any) -> Any:
     Source: Higham, "The scaling and squaring method for the matrix exponential revisited", SIAM J. Matrix Anal. Appl.
     26, 2005, algorithm 2.3, with the degree 13 throughout.
     """
-    a = _array(A)
+    a = arrayed(A)
     if a.ndim != 2:
         refuse_because(
             "scipy.linalg.expm cannot be traced with several matrices",
@@ -136,7 +137,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", **options: Any) -> Any:
             cause="SciPy's code of them is compiled",
             cure=f"use one of {', '.join(map(repr, _METRICS))}, or write the distance with NumPy",
         )
-    return _METRICS[metric](_array(XA)[:, None], _array(XB)[None], **options)
+    return _METRICS[metric](arrayed(XA)[:, None], arrayed(XB)[None], **options)
 
 
 def pdist(X: Any, metric: Any = "euclidean", **options: Any) -> Any:
@@ -155,8 +156,8 @@ _WRITTEN = (solve_triangular, cholesky, cho_solve, block_diag, toeplitz, hankel,
 MATRICES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in _WRITTEN},
     "cho_factor": lambda a, lower=False, **options: (cholesky(a, lower), lower),
-    "svdvals": lambda a, **options: np.linalg.svdvals(_array(a)),
-    "pinv": lambda a, **options: np.linalg.pinv(_array(a), rtol=max(np.shape(a)) * np.finfo(float).eps),
+    "svdvals": lambda a, **options: np.linalg.svdvals(arrayed(a)),
+    "pinv": lambda a, **options: np.linalg.pinv(arrayed(a), rtol=max(np.shape(a)) * np.finfo(float).eps),
     **{name: _ignoring(getattr(np.linalg, name), *_HOW) for name in ("solve", "inv", "det", "norm")},
 }
 """What traces a function of `scipy.linalg`, by its name."""
