@@ -175,6 +175,8 @@ def _constancy(v: Term) -> Entries | None:
     op = v.op
     if not isinstance(v.type, ArrayType) or type(op) is Anchor:
         return None  # what is differentiated for moves, whatever its value is
+    if len(v.rands) == 1 and v.rands[0].cache["constancy"] is None and not is_constant(v.rands[0]):
+        return None
     moving = [i for i, x in enumerate(v.rands) if type(x.op) is not Constant]
     if v.rands and all(_is_whole(v.rands[i].cache["constancy"]) for i in moving):
         return _of_constants(v)

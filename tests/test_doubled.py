@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -1507,3 +1508,24 @@ def test_ties_are_watched_of_computed_numbers_only(monkeypatch):
     assert "ties(" in relu.source(x)
     relu(x), relu(np.zeros((4, 4)))
     assert not times
+
+
+@pytest.mark.parametrize("steps", [2, 3])
+def test_guards_do_not_warn(steps):
+    """What a part of a sum has lost is asked where both are 0, too: in the slopes of slices of a matrix."""
+
+    def gated(w, x):
+        h = c = np.zeros(2)
+        for t in range(steps):
+            z = w @ np.concatenate((h, x[t]))
+            gates = 1 / (1 + np.exp(-z[:6]))
+            c = gates[2:4] * c + gates[:2] * np.tanh(z[6:])
+            h = gates[4:] * np.tanh(c)
+        return np.log(np.sum(np.exp(h)))
+
+    w, x = np.sin(np.arange(32.0)).reshape(8, 4), np.cos(np.arange(6.0)).reshape(3, 2)
+    slope = rg.grad(gated)
+    assert "lost(" in slope.source(w, x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.all(np.isfinite(slope(w, x)))

@@ -14,9 +14,10 @@ from relgrad.definedness.marks import Mark
 from relgrad.errors import OutOfFuel, TraceError
 from relgrad.logscale import domain
 from relgrad.op import as_term
-from relgrad.schedule.likeness import Likeness
+from relgrad.schedule.likeness import Answer, Likeness
 from relgrad.schedule.patience import Patience
 from relgrad.term import reachable
+from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
 RNG = np.random.default_rng(0)
@@ -413,3 +414,36 @@ def test_places_that_look_alike_are_known_by_heads_types_ranges_and_sharing() ->
         lambda x, y: x * np.array([7.0, 2.5, 1.0])
     )
     assert look(lambda x, y: np.log(np.exp(x))) != look(lambda x, y: np.log(x))
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_is_made_of_one_place_is_made_of_those_that_look_alike(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs are the same, and so are their steps, whether answers are kept or looked for each time."""
+    make, args, _ = LOOPS[name]
+    found = []
+    for first in (0, 1 << 30):
+        monkeypatch.setattr("relgrad.schedule.likeness.FIRST", first)
+        found.append(derived(make, args, 12))
+    kept, looked_for = found
+    assert kept.after == looked_for.after
+    assert [(s.name, s.before, s.after, s.bindings) for s in kept.steps] == [
+        (s.name, s.before, s.after, s.bindings) for s in looked_for.steps
+    ]
+
+
+def test_an_answer_is_kept_only_if_it_holds_whatever_lies_deeper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("relgrad.schedule.likeness.FIRST", -1)
+    x, y = rg.symbol("x", (3,)), rg.symbol("y", (3,))
+    share = lambda z: as_term(np.exp(z) / np.sum(np.exp(z)))
+    softmax = lambda z: Answer(as_term(rg.softmax(z)), "normalized_exponential", {})
+    likeness = Likeness()
+    likeness.found(share(x), 0, softmax(x), lambda t: softmax(Tracer(t.rands[0].rands[0])))
+    assert likeness.answer(share(y), 0) == softmax(y)
+    assert likeness.answer(as_term(np.exp(y) / np.sum(np.exp(x))), 0) is None
+    for says in (lambda t: None, lambda t: softmax(2 * Tracer(t.rands[0].rands[0]))):
+        likeness = Likeness()
+        likeness.found(share(x), 0, softmax(x), says)
+        assert likeness.answer(share(y), 0) is None

@@ -59,7 +59,7 @@ def length_taken_out(t: Term) -> Term | None:
 
     sin(norm(x)) * unit(x) ⟶ series_of_sin(x)_over_x(norm(x)) * x
     """
-    if not t.ground or not isinstance(t.type, ArrayType):
+    if not t.ground or not isinstance(t.type, ArrayType) or not shows_length(t):
         return None
     view = product_of(t)
     for base, straight, direction in _directed(view):

@@ -65,6 +65,7 @@ from relgrad.ops.arithmetic import (
 from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal
 from relgrad.ops.determinant import SLogDet
+from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.exponential import exp, log
 from relgrad.ops.increments import Difference, Telescope
 from relgrad.ops.joining import Concatenate
@@ -92,6 +93,9 @@ FOLLOWED = 1 << 22
 LARGE = 64.0
 """Powers up to this are as accurate as their bases."""
 _SUMS = (add, subtract)
+
+
+_LOST = Elementwise("lost", kernels.lost, arity=2, kernel=True)
 
 
 class Test(Op):
@@ -396,7 +400,7 @@ class _Guards:
                 few = self._few and not axes
                 lossy = [(x, (*k, loss)) for x, k in parts if few for loss in self._losses_in(x)]
                 if few:
-                    self._losses[t] = as_term(1 + np.abs(Tracer(held[-1][0]) / Tracer(t)))
+                    self._losses[t] = _LOST.make_node(held[-1][0], t)
                 yield self._cancelling(t if axes else _apart(t, parts), [*held, *lossy], axes)
                 for x, k in parts if not axes else ():
                     if not k and self._is_product(x):

@@ -12,6 +12,7 @@ from relgrad.kernels.doubled import cancels_at as cancels_at
 from relgrad.kernels.doubled import computed as computed
 from relgrad.kernels.doubled import given as given
 from relgrad.kernels.doubled import ill_conditioned as ill_conditioned
+from relgrad.kernels.doubled import lost as lost
 from relgrad.kernels.doubled import mixture_cancels as mixture_cancels
 from relgrad.kernels.doubled import precise as precise
 from relgrad.kernels.doubled import product_cancels as product_cancels

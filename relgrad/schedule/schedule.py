@@ -45,7 +45,7 @@ from relgrad.relation import Library
 from relgrad.schedule.definitions import by_definition, has_meaning, improved
 from relgrad.schedule.fold import fold, is_surd
 from relgrad.schedule.keys import SPREADS, Key, leads_to, operand_keys
-from relgrad.schedule.likeness import Likeness
+from relgrad.schedule.likeness import Answer, Likeness
 from relgrad.schedule.patience import Patience
 from relgrad.schedule.pullbacks import PAIR, pullbacks_of, told, told_of
 from relgrad.schedule.relate import (
@@ -439,9 +439,17 @@ class _Run:
 
     def _related(self, t: Term, v: Any, m: Any, within: int) -> Iterator[Goal]:
         """v = log(eˣ) → x: the goals of relations and laws; where none has an answer, the place is known as one."""
+        if (known := self._likeness.answer(t, within)) is not None:
+            yield lambda s: iter([extended(s, {**known.bindings, v: known.term, m: known.name})])
         yield from relations(t, v, m, self.library, self._note, within)
         if not self._barred:
             self._likeness.failed(t, within)
+
+    def _answer(self, t: Term, within: int) -> Answer | None:
+        """log(eˣ) → x: the first answer of relations and laws at a place, or None."""
+        v, m = self.result, self.named
+        s = next(iter(ldisj_seq(relations(t, v, m, self.library, self._note, within))({})), None)
+        return None if s is None else _answered(s, v, m)
 
     def _increments(self, t: Term, v: Any, m: Any, readings: int) -> Iterator[Goal]:
         """v = f(x) − f(y) → Δf(x, y, x − y): the goals of INCREMENTS; where none has an answer, the place is known."""
@@ -472,6 +480,9 @@ class _Run:
                 self._barred = True
                 continue
             found = Found.of(state, self.result, self.named)
+            if found.move == "relation":
+                answer = _answered(state, self.result, self.named)
+                self._likeness.found(t, within, answer, lambda t: self._answer(t, within))
             self._record(t, found, _within(key), int(found.move != "fold"))
             return found.term
         return None
@@ -556,7 +567,8 @@ class _Run:
             number = not depends([body], [op.argument])
             return applied(body, op.argument, *rands) if number else op.of(body).make_node(*rands)
 
-        return rebuild(roots, change)
+        has_series = any(type(t.op) is Series for t in reachable(*roots))
+        return rebuild(roots, change) if has_series else list(roots)
 
     def along(self, written: Sequence[Term], roots: Sequence[Term]) -> list[Term]:
         """(eˣ − e^y)/(x − y) → … near x = y: the roots with series along the lines near which they still lose
@@ -716,6 +728,11 @@ class _Replay(_Run):
             return None
         self.steps.append(step)
         return [(step.before.rands[0].rands[-1], step.after)]
+
+
+def _answered(s: State, v: Any, m: Any) -> Answer:
+    """{v: x, m: row, a: x} → Answer(x, row, {a: x}): what a state makes of a place."""
+    return Answer(s[v], s[m], {x: s[x] for x in s[m].variables if x in s})
 
 
 def _within(key: Key) -> int:

@@ -8,6 +8,7 @@ from relgrad.kernels.doubled.named import tied as tied
 from relgrad.kernels.doubled.precise import cancels as cancels
 from relgrad.kernels.doubled.precise import cancels_at as cancels_at
 from relgrad.kernels.doubled.precise import ill_conditioned as ill_conditioned
+from relgrad.kernels.doubled.precise import lost as lost
 from relgrad.kernels.doubled.precise import mixture_cancels as mixture_cancels
 from relgrad.kernels.doubled.precise import precise as precise
 from relgrad.kernels.doubled.precise import product_cancels as product_cancels

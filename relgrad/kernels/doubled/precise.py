@@ -65,6 +65,16 @@ def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1, bits
     return False
 
 
+def lost(part: Any, whole: Any) -> Any:
+    """1 + |part/whole|: how many times larger the roundings of a sum are for a part of it; 1 where both are 0.
+
+    >>> lost(np.array([3.0, 0.0]), np.array([-1.0, 0.0]))
+    array([4., 1.])
+    """
+    with np.errstate(all="ignore"):
+        return 1 + abs(np.where(part == 0, 0, part / whole))
+
+
 def _chance(sums: int, chances: float, bits: int, products: int = 1) -> float:
     return max(0.5**bits, CHANCE / (chances * math.sqrt(sums * sums * sums * products or 1)))
 
