@@ -276,7 +276,8 @@ def _of_weighted_logs(nodes: Sequence[Term]) -> dict[Term, Term]:
 def _of_lengths(nodes: Sequence[Term]) -> dict[Term, Term]:
     """[hypot(x, y), x² + y², √(x² + y²)] → {x² + y²: hypot(x, y)², √(x² + y²): hypot(x, y)}"""
     lengths = {_squares(t): t for t in nodes if t.op is hypot}
-    of = {t: h for t in nodes if t.op.as_sum and (h := lengths.get(sum_key(sum_of(t)))) and h.type == t.type}
+    sums = [t for t in nodes if t.op.as_sum] if lengths else []
+    of = {t: h for t in sums if (h := lengths.get(sum_key(sum_of(t)))) and h.type == t.type}
     roots = {t: of[t.rands[0]] for t in nodes if t.op is sqrt and t.rands[0] in of}
     return {t: square.make_node(h) for t, h in of.items()} | roots
 

@@ -48,7 +48,7 @@ from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
 from relgrad.dependence import labels_of
 from relgrad.interpret import interpret
-from relgrad.kernels.doubled.precise import HALF, SMALL
+from relgrad.kernels.doubled.precise import CHANCE, SMALL, TURNS
 from relgrad.kernels.watched import SURE
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
@@ -341,8 +341,9 @@ class _Guards:
             t for t in order if t.op is equal and is_extreme(*t.rands) and not self._exact[t.rands[0]]
         ]
         self.found += [term(Test("ties"), *t.rands) for t in extremes]
-        angles = dict.fromkeys([x for t in needed for x in _angles(t) if not self._exact[x]])
-        if angles := [x for x in angles if not _is_small(x, 2.0 ** (bits or HALF))]:
+        # A turn too many is no matter of last digits: who needs few digits of a sine needs those.
+        angles = dict.fromkeys([x for t in order for x in _angles(t) if not self._exact[x]])
+        if angles := [x for x in angles if not _is_small(x, TURNS / CHANCE)]:
             self.found.append(term(Test(turns), *angles))
 
     def _is_exact(self, t: Term) -> bool:

@@ -20,6 +20,8 @@ CHANCE, SMALL = 2.0**-4, 1000
 """A single number may lose so much, of few; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
 NOISE = 64.0
 """Results that move by fewer units of rounding, if chance rounds on the way, have their digits."""
+TURNS = 64.0
+"""Angles may lose so many times more than differences do: ordinary programs have angles of any size."""
 HALVES = 24
 """So many times rows are asked for again, of which some are left open."""
 SOME = 16
@@ -66,13 +68,15 @@ def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1, bits
 
 
 def lost(part: Any, whole: Any) -> Any:
-    """1 + |part/whole|: how many times larger the roundings of a sum are for a part of it; 1 where both are 0.
+    """1 + |part/whole|, at most 2⁶⁴: so many times larger the roundings of a sum are for a part of it.
+
+    That is 1 where both are 0.
 
     >>> lost(np.array([3.0, 0.0]), np.array([-1.0, 0.0]))
     array([4., 1.])
     """
     with np.errstate(all="ignore"):
-        return 1 + abs(np.where(part == 0, 0, part / whole))
+        return 1 + np.minimum(abs(np.where(part == 0, 0, part / whole)), 2.0**64)
 
 
 def _chance(sums: int, chances: float, bits: int, products: int = 1) -> float:
@@ -133,28 +137,28 @@ def _squares(x: Any) -> Any:
 
 
 def turns_at(*angles: Any, chances: float = 1, bits: int = HALF) -> Any:
-    """|u| > 2^bits: where one of some angles has so many of its digits, or more, in whole turns; False for nowhere.
+    """ε·|u| > 2⁶: where one of some angles has digits in whole turns, ε as for `cancels_at`; False for nowhere.
 
-    >>> turns_at(np.array([1.0, 1e8]), 3.0), turns_at(np.array([1.0, 1e7]))
+    >>> turns_at(np.array([1.0, 1e8]), 3.0), turns_at(np.array([1.0, 1e3]))
     (array([False,  True]), False)
     """
     found: Any = False
     for u in angles:  # in one Python call, since each call of a program asks
         # Not of a stand-in for an array, while a program is traced again.
         if isinstance(u, (np.ndarray, float, np.floating)) and np.logical_or.reduce(
-            far := np.abs(u) > 2**bits, axis=None
+            far := np.abs(u) * _chance(np.size(u), chances * TURNS, bits) > 1, axis=None
         ):
             found = np.logical_or(found, far)
     return found
 
 
 def turns(*angles: Any, chances: float = 1, bits: int = HALF) -> bool:
-    """Whether one of some angles has so many of its digits, or more, in whole turns: |u| > 2^bits.
+    """Whether one of some angles has digits in whole turns: ε·|u| > 2⁶.
 
-    >>> turns(np.array([1.0, 1e8]), 3.0), turns(np.array([1.0, 1e7]))
+    >>> turns(np.array([1.0, 1e8]), 3.0), turns(np.array([1.0, 1e3]))
     (True, False)
     """
-    return turns_at(*angles, bits=bits) is not False
+    return turns_at(*angles, chances=chances, bits=bits) is not False
 
 
 def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1, bits: int = HALF) -> bool:
