@@ -291,8 +291,9 @@ def _squares(length: Term) -> Any:
 def _of_powers(nodes: Sequence[Term], views: dict[Term, ProductView]) -> dict[Term, Term]:
     """[xᵏ, 2·k·log x] → {2·k·log x: 2·log xᵏ}"""
     powers = [t for t in nodes if t.op is power and not is_constant(t.rands[1])]
-    if powers:
-        views = views | {t: product_of(multiply(t.rands[0], log(t.rands[1]))) for t in nodes if t.op is xlogy}
+    if not powers:
+        return {}
+    views = views | {t: product_of(multiply(t.rands[0], log(t.rands[1]))) for t in nodes if t.op is xlogy}
     new: dict[Term, Term] = {}
     of_logs = [
         (t, view) for t, view in views.items() if any(is_term(b) and b.op is log for b in view.factors)
