@@ -28,6 +28,32 @@ class Model:
 
 
 MODEL = Model()
+KEPT = {"weights": np.array([[1.0, -2.0, 0.5]])}
+
+
+class Layer:
+    """Weights in an attribute, whose methods are NumPy's."""
+
+    def __init__(self, n: int, m: int) -> None:
+        self.weights = np.linspace(-1, 1, n * m).reshape(m, n)
+
+    def forward(self, x: Any) -> Any:
+        return np.tanh(self.weights.dot(x))
+
+
+class Net:
+    """Layers in a list."""
+
+    def __init__(self) -> None:
+        self.layers = [Layer(3, 4), Layer(4, 2)]
+
+    def __call__(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer.forward(x)
+        return np.sum(x)
+
+
+NET = Net()
 
 
 def halved(a: np.ndarray) -> np.ndarray:
@@ -158,3 +184,56 @@ def test_what_a_function_does_besides_is_done_once_or_refused() -> None:
         with pytest.raises(TraceError, match="cannot be written into an ndarray"):
             rg.stabilize(f)(2.5)
         assert len(LOG) <= 1 and COUNT == 0
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "a global": lambda x: np.sum(G.dot(x) ** 2),
+    "a cell": (lambda c: lambda x: np.sum(c.dot(x) ** 2))(np.ones((2, 3))),
+    "an attribute": lambda x: MODEL.data.dot(x) ** 3,
+    "a bound method": lambda x: np.sum(NET.layers[0].forward(x)),
+    "a container": lambda x: KEPT["weights"].dot(x)[0],
+    "objects in a list": lambda x: NET(x),
+    "a callable object": NET,
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_of_arrays_from_outside_take_what_is_traced(name: str) -> None:
+    f, x, d = METHODS[name], np.array([0.5, -0.25, 1.0]), np.array([1.0, 2.0, -1.0])
+    np.testing.assert_allclose(rg.stabilize(f)(x), f(x), rtol=1e-14)
+    slope = (f(x + 1e-5 * d) - f(x - 1e-5 * d)) / 2e-5
+    np.testing.assert_allclose(rg.grad(f)(x) @ d, slope, rtol=1e-8)
+
+
+def test_arrays_whose_methods_are_called_are_looked_at_at_each_call() -> None:
+    net, x = Net(), np.array([0.5, -0.25, 1.0])
+    f = rg.stabilize(net)
+    before = f(x)
+    net.layers[0].weights[0] = 3.0
+    np.testing.assert_allclose(f(x), net(x), rtol=1e-14)
+    assert f(x) != before
+    net.layers.append(Layer(2, 2))
+    np.testing.assert_allclose(f(x), net(x), rtol=1e-14)
+
+
+def test_objects_that_change_on_the_way_are_no_copies() -> None:
+    class Counting(Net):
+        count = 0
+
+        def __call__(self, x: Any) -> Any:
+            y = super().__call__(x)
+            self.count += 1
+            return y
+
+    net = Counting()
+    with pytest.raises(TraceError, match=r"weights\.dot"):
+        rg.stabilize(net)(np.ones(3))
+    assert net.count == 0
+
+
+def test_functions_that_have_run_often_are_read_as_others() -> None:
+    """Python changes the instructions of what runs often."""
+    f, x = (lambda w: np.sum(NET.layers[0].weights.dot(w))), np.ones(3)
+    for _ in range(100):
+        f(x)
+    np.testing.assert_allclose(rg.stabilize(f)(x), f(x), rtol=1e-14)

@@ -118,7 +118,8 @@ def _kind(opname: str) -> str:
         "BINARY_SLICE": "subscript",
         "BINARY_OP": "inplace",
     }
-    return "call" if opname.startswith("CALL") else kinds.get(opname, "")
+    # In Python 3.11 what has been called often is called by the instruction before.
+    return "call" if opname.startswith(("CALL", "PRECALL")) else kinds.get(opname, "")
 
 
 def _text(frame: FrameType, line: int, end_line: int, column: int, end_column: int) -> str:

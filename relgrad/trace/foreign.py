@@ -1,17 +1,19 @@
 """Functions that see arrays from outside as traced ones, so that what is computed of those can be written into.
 
     u = u0.copy(); u[1:-1] += k * d[1:-1]        u0 is a global array, and k is traced
+    self.data.dot(w)                             w is traced, and the method is NumPy's
 
 NumPy's own arrays record nothing: `u` would be one. A function that is refused for that is traced once more, as a copy
-of it, in whose globals and cells arrays are constants of the graph that are not to be written to; and where NumPy makes
-an array of what is not traced, as in `np.diag([1.0, 2.0])`, it is one that traced values can be written into. Functions
-that are called by name are copied with it. The user's own functions, modules and arrays stay as they are.
+of it, in whose globals, cells, attributes and containers arrays are constants of the graph that are not to be written
+to; and where NumPy makes an array of what is not traced, as in `np.diag([1.0, 2.0])`, it is one that traced values can
+be written into. Functions and objects that are called by name are copied with it. The user's own functions, modules,
+objects and arrays stay as they are.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CellType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any
 
@@ -19,6 +21,7 @@ import numpy as np
 
 from relgrad.op import constant
 from relgrad.symbolic import Symbolic
+from relgrad.trace.inspection import is_pure, is_standard, is_written, slots_of
 from relgrad.trace.makers import KINDS, fresh, stand_ins
 from relgrad.trace.numbers import traced_argument
 from relgrad.trace.patches import Patches, StandIn
@@ -26,7 +29,7 @@ from relgrad.trace.patches import Patches, StandIn
 
 class Copies:
     """f → f′ with f′.__globals__ = traced arrays for arrays:
-    copies of functions, and the scopes that hold what they find.
+    copies of functions and of objects with arrays in them, and the scopes that hold what they find.
 
     Code that compares functions by identity would tell a copy from the original: then only the first one is copied.
     """
@@ -37,23 +40,39 @@ class Copies:
         self._seen, self._helpers = {id(s) for s in scopes if isinstance(s, dict)}, not held
         self._made: dict[int, Any] = {}
         """Copies by the identity of what they are copies of, which outlives them."""
-        self._before: dict[int, dict[str, int]] = {}
-        """What names in the scopes mean, by identity."""
+        self._before: list[tuple[Any, dict[Any, int]]] = []
+        """Copies of scopes, attributes and containers, with the identities of what they hold."""
 
     def are_written(self) -> bool:
         """Whether a copy has put something under a name outside of it, which the original would have changed."""
-        return any(_names(scope) != self._before[id(scope)] for scope in self.scopes)
+        return any(_names(made) != before for made, before in self._before)
 
     def of(self, fun: Any) -> Any:
         """f → its copy, partial(f, x) → partial of the copy, 2 → 2: copies of functions, methods and partial calls."""
         if type(fun) is FunctionType and id(fun.__globals__) in self._seen:
             return self._function(fun)
         if type(fun) is MethodType:
-            return MethodType(self.of(fun.__func__), fun.__self__)
+            return MethodType(self.of(fun.__func__), self.of(fun.__self__))
         if type(fun) is functools.partial:
             keywords = {k: self.of(v) for k, v in fun.keywords.items()}
             return functools.partial(self.of(fun.func), *map(self.of, fun.args), **keywords)
-        return fun
+        return self._object(fun) if type(fun) is not np.ndarray and _holds_arrays(fun) else fun
+
+    def _object(self, value: Any) -> Any:
+        """model with model.data = array → a copy of it with a traced array, [array] → [traced array]: made once."""
+        if id(value) in self._made:
+            return self._made[id(value)]
+        if type(value) is tuple:
+            return tuple(map(self._instead, value))
+        made: Any = type(value)() if type(value) in (list, dict) else object.__new__(type(value))
+        self._made[id(value)] = made
+        new = [(name, self._instead(x, str(name))) for name, x in _named(value)]
+        if type(value) is list:
+            made += [x for _, x in new]
+        else:
+            (made if type(value) is dict else vars(made)).update(new)
+        self._before.append((made, _names(made)))
+        return made
 
     def _function(self, fun: FunctionType) -> FunctionType:
         """f → f′ of the same code, with copies of its scope, cells and defaults; made once."""
@@ -75,7 +94,7 @@ class Copies:
             made = self._made[id(scope)] = dict(scope)
             self.scopes.append(made)
             made.update({name: self._instead(value, name) for name, value in scope.items()})
-            self._before[id(made)] = _names(made)
+            self._before.append((made, _names(made)))
         return made
 
     def _cell(self, cell: CellType) -> CellType:
@@ -88,7 +107,7 @@ class Copies:
             except ValueError:  # an empty one
                 return made
             self.scopes.append(made)
-            self._before[id(made)] = _names(made)
+            self._before.append((made, _names(made)))
         return made
 
     def _instead(self, value: Any, name: str = "an array from outside") -> Any:
@@ -97,9 +116,32 @@ class Copies:
         return self.of(value) if self._helpers else value
 
 
-def _names(scope: Any) -> dict[str, int]:
-    """Return the identities of what names mean in globals, or of the contents of a cell."""
-    return {k: id(v) for k, v in (scope if isinstance(scope, dict) else {"": scope.cell_contents}).items()}
+def _names(held: Any) -> dict[Any, int]:
+    """{"u0": array} → {"u0": id(array)}: what names mean in globals or attributes, entries of a list, or a cell."""
+    contents = {"": held.cell_contents} if type(held) is CellType else dict(_named(held))
+    return {name: id(x) for name, x in contents.items()}
+
+
+def _named(value: Any) -> Iterable[tuple[Any, Any]]:
+    """[a, b] → (0, a), (1, b), model → ("data", model.data): what a container or an object holds, by its names."""
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list | tuple) else vars(value).items()
+
+
+def _has_attributes_only(value: Any) -> bool:
+    """Model() → True; a lock, np.float64(1.0) → False: whether a value is a user's object, all in its attributes."""
+    cls = type(value)
+    if is_pure(cls.__module__) or is_standard(cls.__module__) or slots_of(cls) or hasattr(cls, "__del__"):
+        return False
+    return cls.__new__ is object.__new__ and all(map(is_written, cls.__mro__[:-1]))
+
+
+def _holds_arrays(value: Any, depth: int = 8) -> bool:
+    """[Layer(weights)] → True: whether an array is among the entries or attributes of a value, or of those."""
+    if type(value) not in (list, tuple, dict) and not _has_attributes_only(value):
+        return type(value) is np.ndarray
+    return depth > 0 and any(_holds_arrays(x, depth - 1) for _, x in _named(value))
 
 
 def with_fresh_results(held: frozenset[str]) -> Patches:

@@ -76,8 +76,8 @@ def _is_kept(t: Term | None) -> bool:
     return bool(inputs) if not _refused.values else is_deciding() and not all(map(is_given, inputs))
 
 
-class StoreError(TraceError):
-    """A traced value cannot be written into an array of NumPy's, which records nothing."""
+class UnrecordedError(TraceError):
+    """A traced value cannot be written into an array of NumPy's, or read by a method of one, which records nothing."""
 
 
 def refuse_because(
@@ -163,6 +163,7 @@ def _refuse_other(
     at = construct()
     if at.kind == "store":
         _refuse_store(at)
+    by_method = at.kind == "call" and hasattr(np.ndarray, at.called.rpartition(".")[2])
     refuse_because(
         f"a traced array cannot become {named}",
         at,
@@ -170,6 +171,7 @@ def _refuse_other(
         cause=LOST if is_deciding() else VALUES,
         cure=_call_cure(at) or (at.kind == "subscript" and subscript) or cure,
         numpy_too=numpy_too,
+        kind=UnrecordedError if by_method else TraceError,
     )
 
 
@@ -241,12 +243,12 @@ def refuse_layout(at: Construct) -> NoReturn:
 
 
 def _refuse_store(at: Construct) -> NoReturn:
-    """a[i] = x, a an ndarray → StoreError: the refusal of writing a traced array into an ndarray."""
+    """a[i] = x, a an ndarray → UnrecordedError: the refusal of writing a traced array into an ndarray."""
     refuse_because(
         f"a traced array cannot be written into an ndarray: {at.quoted or 'a[i] = x'}",
         cause=LOST if is_deciding() else VALUES,
         cure=WRITE,
-        kind=StoreError,
+        kind=UnrecordedError,
     )
 
 
@@ -260,7 +262,7 @@ def refuse_output(ufunc: str) -> NoReturn:
         cure="write a = a + x, which makes a new array; or make a within the function, with np.zeros(n) or np.array(a)"
         if inplace
         else "leave out= away and use the result",
-        kind=StoreError,
+        kind=UnrecordedError,
     )
 
 

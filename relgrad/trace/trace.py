@@ -43,7 +43,7 @@ from relgrad.trace.makers import stand_ins
 from relgrad.trace.numbers import traced_argument
 from relgrad.trace.outside import read, settle
 from relgrad.trace.patches import Patches, patched
-from relgrad.trace.refusal import StoreError, refusals
+from relgrad.trace.refusal import UnrecordedError, refusals
 from relgrad.trace.tracer import Tracer
 
 __all__ = [
@@ -169,7 +169,7 @@ def _again_with_copies(
     """
     try:
         return _traced(fun, args, kwargs, explicit, guard, stand_ins(guard.held))
-    except StoreError as error:
+    except UnrecordedError as error:
         # What the function does besides must not be done twice, nor to a copy of what it does it to.
         if guard.reason or not guard.still_holds:
             raise

@@ -27,7 +27,7 @@ from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.lens import fitted, positions, scattered
 from relgrad.trace.numbers import SURE, number
-from relgrad.trace.refusal import StoreError, refuse_condition, refuse_write
+from relgrad.trace.refusal import UnrecordedError, refuse_condition, refuse_write
 from relgrad.trace.tracer import Tracer, gathered, wrap
 
 
@@ -65,13 +65,13 @@ def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 
 
 def _target(function: Any, x: Any) -> Handle:
-    """tracer → itself, ndarray → StoreError: the array that a function writes to."""
+    """tracer → itself, ndarray → UnrecordedError: the array that a function writes to."""
     if isinstance(x, Handle):
         return x
     return refuse_write(
         f"{function} writes into an array that is not traced, and what it writes is",
         "make the array within the function, y = np.array(y), or take an argument",
-        StoreError,
+        UnrecordedError,
     )
 
 
