@@ -194,6 +194,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "a container": lambda x: KEPT["weights"].dot(x)[0],
     "objects in a list": lambda x: NET(x),
     "a callable object": NET,
+    "bounds": lambda x: np.sum(G.clip(x[1], 4.5 * x[2]) ** 2),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import flint
 import mpmath
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels.linalg import cofactor, cofactor_derivative, diag_embed, norm2, norm_p, unit, unit_p
 from relgrad.op import as_term
 from relgrad.ops.einsum import Einsum
+from relgrad.ops.rectangular import Pinv
 from relgrad.term import Unknown, subterms
 
 rng = np.random.default_rng(0)
@@ -517,3 +519,26 @@ def test_second_derivatives_of_many_determinants_are_those_of_each():
     slope = rg.grad(lambda x: np.sum(np.linalg.det(x) ** 2))
     many, few = (rg.jvp(slope, (a,), (np.cos(a),))[1] for a in (x, x[:5]))
     np.testing.assert_array_equal(many[:5], few)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4)])
+def test_singular_values_that_count_as_zero_do_so_in_any_arithmetic(shape):
+    """Entries of a product of rank 2 are rounded, so that floats as they are have rank 3; their sum cancels."""
+    left, right = of_rank(shape[0], 2)[:, :2], of_rank(shape[1], 2)[:2]
+    rank_two = lambda x: (left * x) @ right
+    for cancelling in (
+        lambda x: np.sum(np.linalg.pinv(rank_two(x)) - np.linalg.pinv(left @ right)),
+        lambda x: np.trace(np.linalg.pinv(rank_two(x)) @ rank_two(x)) - 2,
+    ):
+        assert abs(rg.stabilize(cancelling)(1.0)) < 1e-13
+    with flint.ctx.workprec(300):
+        balls = Pinv(1e-15).ball(as_balls(rank_two(1.0)))
+    assert not any(ball.is_finite() for ball in balls.flat)
+    regular = left @ right + np.eye(*shape)
+    np.testing.assert_allclose(
+        np.vectorize(float)(Pinv(1e-15).ball(as_balls(regular))), np.linalg.pinv(regular), rtol=1e-12
+    )
+
+
+def as_balls(x):
+    return np.vectorize(flint.arb, otypes=[object])(x)

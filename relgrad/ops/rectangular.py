@@ -7,6 +7,7 @@ Walter & Lehmann 2013, Algorithmic differentiation of linear algebra functions, 
 
 from __future__ import annotations
 
+import math
 from types import MappingProxyType
 from typing import Any
 
@@ -229,13 +230,15 @@ class Pinv(Rectangular):
         return array_type(self.check(*types), (*stack, n, m))
 
     def ball(self, *balls: Any) -> Any:
-        """a⁺ = (aᵀ·a)⁻¹·aᵀ, or aᵀ·(a·aᵀ)⁻¹ of a wide a, of balls."""
+        """a⁺ = (aᵀ·a)⁻¹·aᵀ, or aᵀ·(a·aᵀ)⁻¹ of a wide a, of balls; unknown where a singular value may count as zero."""
         m, n = balls[0].shape[-2:]
 
         def full_rank(a: Any) -> Any:
-            """a → (aᵀ·a)⁻¹·aᵀ of one matrix of full rank."""
+            """a → p = (aᵀ·a)⁻¹·aᵀ of one matrix of full rank: (σ₁/σₙ)² ≤ ‖a‖²·‖p‖² < 1/rtol²."""
             t = a.transpose()
-            return (t * a).solve(t) if m >= n else t * (a * t).inv()
+            p = (t * a).solve(t) if m >= n else t * (a * t).inv()
+            squares: Any = math.prod([sum([x * x for x in matrix.entries()]) for matrix in (a, p)])
+            return p if squares * self.rtol**2 < 1 else p * type(squares)("nan")
 
         return over_matrices(full_rank, balls[0])
 

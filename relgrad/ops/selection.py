@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -149,7 +150,11 @@ heaviside = elementwise(
 )
 
 
-@implements(np.clip, "clip")
+CLIP = vars(sys.modules["numpy._core._multiarray_umath"])["clip"]
+"""The ufunc that `a.clip(l, h)` of an array calls, which has no public name."""
+
+
+@implements(np.clip, "clip", CLIP)
 def clip(
     a: Any,
     a_min: Any = None,
