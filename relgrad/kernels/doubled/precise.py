@@ -145,10 +145,11 @@ def turns_at(*angles: Any, chances: float = 1, bits: int = HALF) -> Any:
     found: Any = False
     for u in angles:  # in one Python call, since each call of a program asks
         # Not of a stand-in for an array, while a program is traced again.
-        if isinstance(u, (np.ndarray, float, np.floating)) and np.logical_or.reduce(
-            far := np.abs(u) * _chance(np.size(u), chances * TURNS, bits) > 1, axis=None
-        ):
-            found = np.logical_or(found, far)
+        if isinstance(u, (np.ndarray, float, np.floating)):
+            n = getattr(u, "size", 1)
+            small = max(0.5**bits, CHANCE / (chances * TURNS * math.sqrt(n * n * n or 1)))
+            if np.logical_or.reduce(far := np.abs(u) * small > 1, axis=None):
+                found = np.logical_or(found, far)
     return found
 
 
