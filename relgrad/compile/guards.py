@@ -21,6 +21,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     u − mean u         cancels(centred_u, u), for a computed u
     Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
     exp(x·y − x)       cancels(max(|x·y − x|, 1), x): large parts leave few digits after the point of an exponent
+    e^−(x·y)·cosh(z)   exponents_cancel_at(t3, exp_1): exponents that are rounded, of factors beyond floats, leave few
     x == max(x)        ties(x, max_x), for computed x: whose slope is that of the largest
     a⁻¹·b, det a, l·lᵀ ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
 
