@@ -344,6 +344,22 @@ def test_what_vanishes_for_shares_alone_has_its_limit_for_shares(name: str, q: f
     assert not np.isfinite(rg.stabilize(f)(2 * p, 2 * p, 1.0))
 
 
+@pytest.mark.parametrize("k", range(4))
+@pytest.mark.parametrize("gap", [0.0, 1e-13, -1e-5])
+def test_interpolants_are_what_they_interpolate_at_nodes_that_are_entries_of_an_argument(k: int, gap: float):
+    """Σ wᵢ·yᵢ/(x − xᵢ) / Σ wᵢ/(x − xᵢ) = p(x), where x meets xₖ and poles meet: the polynomial, and its slope."""
+    w = np.array([-1.0, 3.0, -3.0, 1.0])
+    barycentric = lambda x, nodes, y: np.sum(w * y / (x - nodes)) / np.sum(w / (x - nodes))
+    shepard = lambda x, nodes, y: np.sum(y / (x - nodes) ** 2) / np.sum(1 / (x - nodes) ** 2)
+    nodes, y = np.array([0.5, 1.5, 2.5, 3.5]), np.array([1.0, -2.0, 0.25, 4.0])
+    p = np.polynomial.Polynomial.fit(nodes, y, 3).convert()
+    x = nodes[k] + gap
+    assert rg.stabilize(barycentric)(x, nodes, y) == pytest.approx(p(x), rel=1e-11)
+    assert rg.grad(barycentric)(x, nodes, y) == pytest.approx(p.deriv()(x), rel=1e-11)
+    assert rg.stabilize(shepard)(x, nodes, y) == pytest.approx(y[k], rel=100 * gap**2 + 1e-14)
+    np.testing.assert_allclose(rg.grad(shepard, 2)(x, nodes, y), np.arange(4) == k, atol=10 * gap**2)
+
+
 def test_the_gradient_of_a_quotient_loses_what_the_quotient_does_not():
     """g/k = −1.128… + 0.0642·x + … where both vanish at 0: its slope is what is left of g′k − gk′."""
     f = lambda x: (np.sqrt(1 + x**2) + sp.erf(x) - 1) / (x**3 - np.expm1(x))

@@ -118,6 +118,17 @@ def lines(nodes: Sequence[Term]) -> Iterator[Line]:
     for x, y in permutations(parts, 2):
         if _reaches(y, x) and y.leaf.type.dtype == x.leaf.type.dtype and not x.meets(y):
             yield Line(x, y)
+    yield from dict.fromkeys(_lines_to_entries(nodes))
+
+
+def _lines_to_entries(nodes: Iterable[Term]) -> Iterator[Line]:
+    """x − (y₀, y₁) → x near y₀, x near y₁: a number, and the few entries of an argument that it is near."""
+    for t in nodes:
+        if t.op is subtract and all(type(x.op) is Input and _is_real(x) for x in t.rands):
+            x, y = sorted(t.rands, key=lambda rand: rand.type.ndim)
+            if x.type.ndim == 0 and x.type.dtype == y.type.dtype and 1 < (y.type.size or 0) <= PARTS:
+                for i in range(y.type.size):
+                    yield Line(Part(x, ()), Part(y, (), (i,)))
 
 
 def _reaches(y: Part, x: Part) -> bool:
