@@ -32,6 +32,21 @@ def sum_minus_number(x, y, axis):
     )
 
 
+@relation(source="Chan, Golub & LeVeque 1983: means are taken around a value nearby")
+def weighted_mean_minus_number(x, y, w, axis):
+    """How far a weighted mean is from a number is the mean of the distances from it."""
+    total = np.sum(w, axis=axis, keepdims=True)
+    return (
+        np.sum(w * x, axis=axis, keepdims=True) / total - y,
+        np.sum(w * (x - y), axis=axis, keepdims=True) / total,
+        additive(x, y),
+        unrounded(y),
+        constant_along(y, axis),
+        same_shape(x, w),
+        varying_along(x, axis),
+    )
+
+
 @relation(source="Steiner's theorem, with weights that need not sum to one")
 def weighted_squares_minus_square_of_weighted_sum(x, w, axis):
     """A variance under probabilities: what these lack of one counts with the square of the mean."""

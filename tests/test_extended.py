@@ -654,6 +654,20 @@ def test_a_quotient_of_exponentials_that_underflows_is_met_by_a_factor_that_is_a
             kernels.gibbs(0.0, 800.0, axis=())
 
 
+@pytest.mark.parametrize("size", [1.5, 800.25, 5e3, 7e9])
+def test_exponents_that_cancel_have_lost_the_digits_of_their_sizes(size: float):
+    """e^(−a·b)·cosh(a·b + c) → e^c/2, Γ(x + a)/Γ(x) → xᵃ: exponentials that meet are computed with their exponents."""
+    cosh = rg.stabilize(lambda a, b, c: np.exp(-a * b) * (np.cosh(a * b + c) + 2 * np.sinh(a * b + c)))
+    gamma = rg.stabilize(lambda x, a: sp.gamma(x + a) / sp.gamma(x))
+    a, b, c = size, 1.1, 0.3
+    with mpmath.workdps(60):
+        s, d = mpf(a) * mpf(b) + mpf(c), -mpf(a) * mpf(b)
+        want = (3 * mpmath.exp(s + d) - mpmath.exp(d - s)) / 2
+        assert cosh(a, b, c) == pytest.approx(float(want), rel=1e-14)
+        want = mpmath.exp(mpmath.loggamma(mpf(a) + mpf(c)) - mpmath.loggamma(mpf(a)))
+        assert gamma(a, c) == pytest.approx(float(want), rel=1e-14)
+
+
 def test_a_share_that_overflows_is_met_by_a_factor_that_is_as_small():
     """eᵃ/(e^-a + e^-a)·e^(-2·a) = 1/2, where the quotient is more than all floats; nothing is told of e⁰/0."""
 

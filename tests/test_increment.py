@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
@@ -741,3 +742,15 @@ def test_negative_powers_differ_as_powers(a, x, h):
             exact *= mp.ff(a, order)
         if abs(exact) > 1e-300:
             assert ulps(rg.stabilize(g, precise=False)(x, h), exact) < 16
+
+
+@pytest.mark.parametrize("far", [1.0, 3.0, 1e6])
+@pytest.mark.parametrize("bend", [1e-3, 1e-9, 1e-30])
+def test_points_too_far_apart_for_quadratures_are_watched(far: float, bend: float):
+    """x/‖x‖ − y/‖y‖ = 1 − 1/√(1 + e²) for x = (1, e), y = (k, 0): a plain difference may cancel wherever it stands."""
+    length = lambda u, v: np.sqrt(np.sum((u - v) ** 2))
+    detour = rg.grad(lambda a, b, c: length(a, b) + length(b, c) - length(a, c))
+    e = Fraction(bend) ** 2
+    want = float(e / 2 - 3 * e * e / 8 + 5 * e**3 / 16 - 35 * e**4 / 128 + 63 * e**5 / 256)
+    found = detour(np.zeros(2), np.array([1.0, bend]), np.array([1.0 + far, 0.0]))
+    assert found[0] == pytest.approx(want, rel=1e-13)

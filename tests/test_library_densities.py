@@ -293,6 +293,19 @@ def test_the_logarithm_of_factors_near_one(x, y):
         np.testing.assert_allclose(rg.stabilize(f, precise=False)(x, y), want, rtol=1e-14)
 
 
+@pytest.mark.parametrize("z", [-40.0, -1.0, 0.0, 10.0, 35.0])
+def test_logarithms_of_the_numbers_in_a_product_meet(z):
+    """log(½·erfc(−z/√2)) = log Φ(z), in which −log 2 and log 2 are nothing: as small as the other tail."""
+    with mp.workdps(60):
+        want = float(mp.log(mp.erfc(-mp.mpf(z) / mp.sqrt(2)) / 2))
+    for f in (
+        lambda z: np.log(0.5 * (1 + sp.erf(z / np.sqrt(2)))),
+        lambda z: np.log((2 - sp.erfc(z / np.sqrt(2))) / 2),
+        lambda z: np.log(sp.erfc(-z / np.sqrt(2))) - np.log(2),
+    ):
+        assert rg.stabilize(f, precise=False)(z) == pytest.approx(want, rel=1e-13)
+
+
 @pytest.mark.parametrize("z", [3.0, 20.0, 1e5])
 def test_the_square_of_a_rounded_root_is_what_it_was_rounded_from(z):
     """exp(−z²/2)/erfc(z/√2) = 1/erfcx(z/√2): nothing is left of z²/2 − (z/√2)², though √2 is a rounded float."""

@@ -212,6 +212,22 @@ def test_a_sum_less_what_it_nearly_is_takes_no_rounded_multiple(multiple, precis
         assert abs(Fraction(float(f(x, y))) - want) <= allowed
 
 
+@pytest.mark.parametrize("spelling", ["average", "quotient", "Rayleigh"])
+def test_a_weighted_mean_less_a_value_is_the_mean_of_distances_from_it(spelling):
+    """Σ w·x/Σ w − x₀ = Σ w·(x − x₀)/Σ w: as small as the weights of the others, without a look at more digits."""
+    f = {
+        "average": lambda x, w: np.average(x, weights=w) - x[0],
+        "quotient": lambda x, w: S(w * x) / S(w) - x[0],
+        "Rayleigh": lambda x, w: x[0] - S(x * w**0.5 * w**0.5) / S(w),
+    }[spelling]
+    x, sign = np.array([0.1, 0.7, 1e3]), -1 if spelling == "Rayleigh" else 1
+    for size in (1.0, 1e-9, 1e-40):
+        w = np.array([1.0, size, 0.25 * size])
+        exact = lambda x, w: S([a * (b - x[0]) for a, b in zip(w, x, strict=True)]) / S(w)
+        want = float(exact([*map(Fraction, x)], [*map(Fraction, w)]))
+        assert sign * rg.stabilize(f, precise=False)(x, w) == pytest.approx(want, rel=1e-14)
+
+
 def test_half_a_perimeter_less_a_side_keeps_its_digits():
     heron = rg.stabilize(lambda s: np.sqrt(S(s) / 2 * np.prod(S(s) / 2 - s)))
     assert abs(heron(np.array([1.0, 1.0, 1e-9])) - 5e-10) < 1e-24

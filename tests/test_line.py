@@ -308,6 +308,58 @@ def test_a_power_whose_exponent_grows_as_its_base_nears_one():
             np.testing.assert_allclose(gradient, [float(w) for w in want], rtol=1e-12)
 
 
+@pytest.mark.parametrize("q", [1.0, 1 + 1e-9, 1 - 1e-5])
+@pytest.mark.parametrize("name", ["renyi", "tsallis", "hill", "divergence"])
+def test_what_vanishes_for_shares_alone_has_its_limit_for_shares(name: str, q: float):
+    """Σ p^q = 1 at q = 1 where Σ p = 1: entropies of arguments that are distributions, and no others', have a limit."""
+    p, r = np.array([0.25, 0.125, 0.5, 0.125]), np.array([0.5, 0.25, 0.125, 0.125])
+    f, exact = {
+        "renyi": (
+            lambda p, r, q: np.log(np.sum(p**q)) / (1 - q),
+            lambda q: mpmath.log(sum(mpmath.mpf(x) ** q for x in p)) / (1 - q),
+        ),
+        "tsallis": (
+            lambda p, r, q: (1 - np.sum(p**q)) / (q - 1),
+            lambda q: (1 - sum(mpmath.mpf(x) ** q for x in p)) / (q - 1),
+        ),
+        "hill": (
+            lambda p, r, q: np.sum(p**q) ** (1 / (1 - q)),
+            lambda q: sum(mpmath.mpf(x) ** q for x in p) ** (1 / (1 - q)),
+        ),
+        "divergence": (
+            lambda p, r, q: np.log(np.sum(p**q * r ** (1 - q))) / (q - 1),
+            lambda q: (
+                mpmath.log(
+                    sum(mpmath.mpf(x) ** q * mpmath.mpf(y) ** (1 - q) for x, y in zip(p, r, strict=True))
+                )
+                / (q - 1)
+            ),
+        ),
+    }[name]
+    with mpmath.workdps(80):
+        step = mpmath.mpf(10) ** -25
+        low, high = exact(q - step), exact(q + step)
+        assert rg.stabilize(f)(p, r, q) == pytest.approx(float((low + high) / 2), rel=1e-14)
+        assert rg.grad(f, 2)(p, r, q) == pytest.approx(float((high - low) / (2 * step)), rel=1e-13)
+    assert not np.isfinite(rg.stabilize(f)(2 * p, 2 * p, 1.0))
+
+
+@pytest.mark.parametrize("k", range(4))
+@pytest.mark.parametrize("gap", [0.0, 1e-13, -1e-5])
+def test_interpolants_are_what_they_interpolate_at_nodes_that_are_entries_of_an_argument(k: int, gap: float):
+    """Σ wᵢ·yᵢ/(x − xᵢ) / Σ wᵢ/(x − xᵢ) = p(x), where x meets xₖ and poles meet: the polynomial, and its slope."""
+    w = np.array([-1.0, 3.0, -3.0, 1.0])
+    barycentric = lambda x, nodes, y: np.sum(w * y / (x - nodes)) / np.sum(w / (x - nodes))
+    shepard = lambda x, nodes, y: np.sum(y / (x - nodes) ** 2) / np.sum(1 / (x - nodes) ** 2)
+    nodes, y = np.array([0.5, 1.5, 2.5, 3.5]), np.array([1.0, -2.0, 0.25, 4.0])
+    p = np.polynomial.Polynomial.fit(nodes, y, 3).convert()
+    x = nodes[k] + gap
+    assert rg.stabilize(barycentric)(x, nodes, y) == pytest.approx(p(x), rel=1e-11)
+    assert rg.grad(barycentric)(x, nodes, y) == pytest.approx(p.deriv()(x), rel=1e-11)
+    assert rg.stabilize(shepard)(x, nodes, y) == pytest.approx(y[k], rel=100 * gap**2 + 1e-14)
+    np.testing.assert_allclose(rg.grad(shepard, 2)(x, nodes, y), np.arange(4) == k, atol=10 * gap**2)
+
+
 def test_the_gradient_of_a_quotient_loses_what_the_quotient_does_not():
     """g/k = −1.128… + 0.0642·x + … where both vanish at 0: its slope is what is left of g′k − gk′."""
     f = lambda x: (np.sqrt(1 + x**2) + sp.erf(x) - 1) / (x**3 - np.expm1(x))

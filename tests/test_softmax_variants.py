@@ -535,3 +535,22 @@ def test_an_offset_stays_where_digits_would_be_lost_without_it():
         np.testing.assert_allclose(rg.stabilize(f, precise=False)(x), f(x), rtol=1e-15)
     nan = lambda x: np.where(np.sum(x) > 0, np.nan, 0.0)
     assert np.isnan(rg.stabilize(lambda x: special.softmax(x + nan(x)))(x)).all()
+
+
+@pytest.mark.parametrize("temperature", [0.3, np.array([[0.1], [7.0]])])
+@pytest.mark.parametrize("name", ["softmax", "log-softmax", "weighted mean"])
+def test_a_softmax_at_a_temperature_does_not_change_with_a_shift(name, temperature):
+    """softmax((z + c)/t) = softmax(z/t) to the last digits where z + c is exact, and z + c is not watched for that."""
+    share = lambda z, t: np.exp(z / t) / np.sum(np.exp(z / t), axis=-1, keepdims=True)
+    f = {
+        "softmax": share,
+        "log-softmax": lambda z, t: np.log(share(z, t)),
+        "weighted mean": lambda z, t: np.sum(share(z, t) * np.arange(3.0), axis=-1),
+    }[name]
+    z = np.array([[0.5, 0.25, 0.75], [0.125, 1.0, 0.875]])
+    np.testing.assert_allclose(
+        rg.stabilize(f, precise=False)(z + 2.0**20, temperature),
+        rg.stabilize(f, precise=False)(z, temperature),
+        rtol=1e-14,
+    )
+    assert "precise" not in rg.stabilize(share).source(z, temperature)

@@ -89,6 +89,9 @@ EVALUATIONS, MORE_EVALUATIONS = 20_000, 60_000
 RANGES = (0.5, 2.0), (0.1, 0.9), (-1.0, 1.0), (2.0, 5.0), (6.0, 9.0), (-2.0, -0.5)
 """Where arguments are drawn,"""
 
+SHARES = (0.0, 1.0)
+"""and where arrays are drawn that sum to one along the last axis: log Σ p^q vanishes at q = 1 for these alone."""
+
 SAMPLES = 2
 
 DRAWS = 3
@@ -115,6 +118,17 @@ def lines(nodes: Sequence[Term]) -> Iterator[Line]:
     for x, y in permutations(parts, 2):
         if _reaches(y, x) and y.leaf.type.dtype == x.leaf.type.dtype and not x.meets(y):
             yield Line(x, y)
+    yield from dict.fromkeys(_lines_to_entries(nodes))
+
+
+def _lines_to_entries(nodes: Iterable[Term]) -> Iterator[Line]:
+    """x − (y₀, y₁) → x near y₀, x near y₁: a number, and the few entries of an argument that it is near."""
+    for t in nodes:
+        if t.op is subtract and all(type(x.op) is Input and _is_real(x) for x in t.rands):
+            x, y = sorted(t.rands, key=lambda rand: rand.type.ndim)
+            if x.type.ndim == 0 and x.type.dtype == y.type.dtype and 1 < (y.type.size or 0) <= PARTS:
+                for i in range(y.type.size):
+                    yield Line(Part(x, ()), Part(y, (), (i,)))
 
 
 def _reaches(y: Part, x: Part) -> bool:
@@ -279,6 +293,8 @@ class _Search:
             if line.is_endless and not unit:
                 continue
             there, start = _start(body, self.new[i], arguments, line._replace(whole=not unit))
+            if start is None and _may_meet_shares(line, arguments):
+                there, start = _start(body, self.new[i], arguments, there, (SHARES,))
             guard: Any = None
             if start is None and (branch := _branch_beside(body, arguments, there)) is not None:
                 body, guard = branch
@@ -349,6 +365,16 @@ def _may_be_tried(node: Term) -> bool:
     return not isinstance(node.type, ArrayType) or (node.type.size is not None and node.type.size <= ENTRIES)
 
 
+def _may_meet_shares(line: Line, leaves: Iterable[Term]) -> bool:
+    """Whether one number comes near another, and there are arrays beside it that may be distributions."""
+    return (
+        line.moved.size == 1
+        and not isinstance(line.base, Part)
+        and not line.is_endless
+        and any(t.type.dtype.kind == "f" and t.type.ndim and t.type.shape[-1] > 1 for t in leaves)
+    )
+
+
 def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[Term, Any]:
     """(0.5, 2), seed 0 → 1.45703125: float64, for float32 too, of 8 bits after the point: their products are exact."""
     rng = np.random.default_rng(seed)
@@ -356,6 +382,9 @@ def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[T
     for t in leaves:
         shape: Any = t.type.shape
         drawn = np.rint(rng.uniform(*at, shape) * BITS) / BITS
+        if at == SHARES and shape and shape[-1] > 1:
+            drawn = (drawn + 1 / BITS) / 2.0 ** shape[-1].bit_length()
+            drawn[..., -1] = 1 - np.sum(drawn[..., :-1], axis=-1)
         values[t] = drawn if t.type.dtype.kind == "f" else np.full(shape, COUNT, t.type.dtype)
     return values
 
@@ -389,10 +418,24 @@ class _Trials:
     def suspects(self, line: Line) -> Collection[Term]:
         """[(eˣ − eʸ)/(x − y), x·y], x near y → the first: programs that may be noisy near a line, or others on it.
 
-        A necessary test, which costs a few evaluations. Undefined is another, unless values vary much nearby.
+        A necessary test, which costs a few evaluations. Undefined is another, unless values vary much nearby for
+        distributions as well.
         """
+        found = self._suspects(line, RANGES)
+        if not found and _may_meet_shares(line, self.leaves) and not self._is_defined_on(line):
+            found = self._suspects(line, (SHARES,))
+        return found
+
+    def _is_defined_on(self, line: Line) -> bool:
+        try:
+            with np.errstate(all="ignore"):
+                return self._are_finite(self._values(line, RANGES[0], line.met(self._drawn[RANGES[0]])))
+        except RAISED:
+            return True
+
+    def _suspects(self, line: Line, ranges: Sequence[tuple[float, float]]) -> Collection[Term]:
         found = set[Term]()
-        for at, side in product(RANGES, SIDES):
+        for at, side in product(ranges, SIDES):
             try:
                 with np.errstate(all="ignore"):
                     if at not in self._drawn:
@@ -516,7 +559,11 @@ def _shrinks(node: Term, values: Mapping[Term, Any]) -> bool:
 
 
 def _start(
-    body: Term, root: Term, arguments: Sequence[Term], line: Line
+    body: Term,
+    root: Term,
+    arguments: Sequence[Term],
+    line: Line,
+    ranges: Sequence[tuple[float, float]] = RANGES,
 ) -> tuple[Line, tuple[int, ...] | None]:
     """f, line → the powers of the first terms that do not vanish, of each entry, if the root loses digits by others.
 
@@ -525,7 +572,7 @@ def _start(
     """
     tried = (CLOSEST, FAR) if line.more else (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, 0.0)
     left = 1 if line.more else DRAWS
-    for at, side in product(RANGES, SIDES):
+    for at, side in product(ranges, SIDES):
         starts = set[tuple[int, ...] | None]()
         loses = False
         met = [line.met(_drawn(arguments, at, seed)) for seed in range(SAMPLES)]
@@ -542,7 +589,7 @@ def _start(
             except BranchPoint:
                 if line.squared or line.whole:
                     return line, None
-                return _start(body, root, arguments, line._replace(squared=True))
+                return _start(body, root, arguments, line._replace(squared=True), ranges)
             except (NoSeries, RelgradError, RecursionError, ValueError, IndexError, TypeError):
                 return line, None
             starts.add(start if start is None else tuple(start.ravel().tolist()))

@@ -31,6 +31,10 @@ def tangent_of(
     return None if root is None else (leaves, list(tangents.values()), root)
 
 
+FAR = 0.125
+"""Points farther apart than so much of one of them may be too far for two quadratures to agree."""
+
+
 class Change(Op):
     """f(x) − f(y), told x − y of each operand that has moved: ∫₀¹ Df(y + t·d)·d dt where the difference cancels.
 
@@ -94,6 +98,17 @@ class Change(Op):
             point |= dict(zip(tangents, distances, strict=True))
             total = total + np.asarray(interpret([root], point)[0]) * root.type.dtype.type(w)
         return total
+
+    def margin(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """|f(x) − f(y)|/|f(x)| where the points are far apart, as plain differences stand there; else 1."""
+        xs, _, distances = self._parts(operands)
+        far: Any = False
+        for i, d in zip(self.moved, distances, strict=True):
+            size, step = np.abs(xs[i]), np.abs(d)
+            if not self.of.elementwise and step.ndim and size.ndim:
+                size, step = (np.max(x, axis=-1, keepdims=True) for x in (size, step))
+            far = np.logical_or(far, step > FAR * size)
+        return np.where(far, np.abs(self(*operands) / self.of(*xs)), 1.0)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         """g → f*(x)·g, −f*(y)·g: the pullbacks at both points, added for operands that have not moved."""

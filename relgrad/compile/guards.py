@@ -21,6 +21,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     u − mean u         cancels(centred_u, u), for a computed u
     Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
     exp(x·y − x)       cancels(max(|x·y − x|, 1), x): large parts leave few digits after the point of an exponent
+    e^−(x·y)·cosh(z)   exponents_cancel_at(t3, exp_1): exponents that are rounded, of factors beyond floats, leave few
     x == max(x)        ties(x, max_x), for computed x: whose slope is that of the largest
     a⁻¹·b, det a, l·lᵀ ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
 
@@ -66,11 +67,12 @@ from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal
 from relgrad.ops.determinant import SLogDet
 from relgrad.ops.elementwise import Elementwise
-from relgrad.ops.exponential import exp, log
+from relgrad.ops.exponential import cosh, exp, log, sinh
 from relgrad.ops.increments import Difference, Telescope
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Reduction, Sum
+from relgrad.ops.rounding import coarse
 from relgrad.ops.selection import where
 from relgrad.ops.shaping import Transpose
 from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
@@ -319,7 +321,10 @@ class _Guards:
     def __init__(self, roots: Sequence[Term], rounded: Collection[Term], bits: int | None):
         """Exactness passes to results, if leaves are not `rounded`, and demands to operands; then terms are tested."""
         order = list(subterms(*roots))
-        self._cancels, turns = ("cancels_at", "turns_at") if is_entrywise(roots) else ("cancels", "turns")
+        at = "_at" if is_entrywise(roots) else ""
+        self._cancels, self._exponents_cancel, turns = (
+            name + at for name in ("cancels", "exponents_cancel", "turns")
+        )
         self._exact: dict[Term, bool] = {}
         for t in order:
             self._exact[t] = isinstance(t.type, ArrayType) and t not in rounded and self._is_exact(t)
@@ -347,9 +352,9 @@ class _Guards:
             self.found.append(term(Test(turns), *angles))
 
     def _is_exact(self, t: Term) -> bool:
-        """Whether a term has no rounding: x, 2·x, −x, x[i], (x, y), float64(x): yes; 3·x, x + y: no."""
+        """Whether a term has no rounding: x, 2·x, −x, x[i], (x, y), float64(x), a free shift: yes; 3·x, x + y: no."""
         op = t.op
-        if type(op) in (Input, Constant) or t.type.dtype.kind != "f":
+        if type(op) in (Input, Constant) or op is coarse or t.type.dtype.kind != "f":
             return True
         given = [self._exact[x] for x in t.rands]
         if op is multiply:
@@ -406,6 +411,8 @@ class _Guards:
                 for x, k in parts if not axes else ():
                     if not k and self._is_product(x):
                         yield term(Test("product_cancels"), t, *x.rands)
+        elif op in (multiply, divide) and all(map(self._is_exponential, t.rands)):
+            yield term(Test(self._exponents_cancel), t, t.rands[0])
         elif isinstance(op, Sum) and _is_mixed(((t.rands[0], ()), 1), ((t.rands[0], ()), 1)):
             if not self._is_weighted(t.rands[0]):
                 whole = op.axes == tuple(range(-t.rands[0].type.ndim, 0))
@@ -490,7 +497,7 @@ class _Guards:
         if scale is not one:
             scale = constant(abs(scale.op.value)) if is_constant(scale) else as_term(np.abs(Tracer(scale)))
         size = as_term(np.maximum(np.abs(Tracer(u)), Tracer(scale)))
-        if u in self._matters or size.type != u.type:
+        if self._is_closed(u) or size.type != u.type:
             return
         if u.op in _SUMS:
             parts = _parts(u, self._is_closed)
@@ -532,6 +539,21 @@ class _Guards:
         if _has_unit(x, weights):
             return False
         return not (all(map(is_constant, weights)) and self._exact[x])
+
+    def _is_exponential(self, t: Term) -> bool:
+        """1 + a·e^(b·c), Γ(x): yes; e^x of an argument x: no: whether the error of an exponent is in a term."""
+        seen, stack = set[Term](), [t]
+        while stack and len(seen) < LARGE:
+            x = stack.pop()
+            if x in seen:
+                continue
+            seen.add(x)
+            if x.op in (exp, cosh, sinh) or getattr(x.op, "log", None) is not None:
+                if not (x.op in (exp, cosh, sinh) and self._exact[x.rands[0]]):
+                    return True
+            elif x.op in (*_SUMS, multiply, divide, negative, where) or isinstance(x.op, Sum):
+                stack += [y for y in x.rands if isinstance(y.type, ArrayType) and y.type.dtype.kind == "f"]
+        return False
 
     def _is_closed(self, x: Term) -> bool:
         """Whether a sum is tested by itself, or as accurate as it can be: that of two exact numbers."""

@@ -10,6 +10,8 @@ from relgrad.kernels.differences import *
 from relgrad.kernels.doubled import cancels as cancels
 from relgrad.kernels.doubled import cancels_at as cancels_at
 from relgrad.kernels.doubled import computed as computed
+from relgrad.kernels.doubled import exponents_cancel as exponents_cancel
+from relgrad.kernels.doubled import exponents_cancel_at as exponents_cancel_at
 from relgrad.kernels.doubled import given as given
 from relgrad.kernels.doubled import ill_conditioned as ill_conditioned
 from relgrad.kernels.doubled import lost as lost

@@ -170,7 +170,7 @@ def _surely(test: Any) -> Any:
 
 _TESTS = (
     *("cancels", "cancels_at", "sum_cancels", "mixture_cancels", "product_cancels", "ill_conditioned"),
-    *("turns", "turns_at", "ties"),
+    *("turns", "turns_at", "ties", "exponents_cancel", "exponents_cancel_at"),
 )
 """What asks for sizes, and is told of none out of range whatever their order is."""
 Shaken.named = {**dict.fromkeys(_TESTS, _of_floats), "near": lambda _: near_by_rules(Shaken)}

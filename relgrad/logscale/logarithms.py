@@ -10,6 +10,7 @@ overflow, the logarithm of the product is the more accurate one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -108,7 +109,11 @@ def logarithm_by_factors(t: Term) -> Any:
             calm[base] = e
         else:
             parts.append((sum_of(found.size), e))
-    if calm or view.coefficient != 1:
+    if view.coefficient != 1 and not calm:
+        parts.insert(
+            0, (SumView(Fraction(math.log(view.coefficient)), {}), 1)
+        )  # which meets another, as log 2 log ½
+    elif calm:
         inner = build_product(ProductView(view.coefficient, calm), t.type.dtype)
         own = any(b in calm for b in doubtful)
         parts.insert(0, (sum_of(log(absolute(inner) if own and len(doubtful) > 1 else inner)), 1))

@@ -13,7 +13,7 @@ from quicktions import Fraction
 
 from relgrad.leaf import Anchor, Input
 from relgrad.logic.build import build_product, fit, fitted
-from relgrad.logic.conditions import Goal
+from relgrad.logic.conditions import Goal, is_constant_along
 from relgrad.logic.group import ProductView
 from relgrad.logic.match import match
 from relgrad.logic.parts import without
@@ -201,16 +201,28 @@ def log_probabilityo(x: Any, y: Any, axes: Any, z: Any) -> Goal:
 
 
 def centred_exponents(x: Term, axes: tuple[int, ...]) -> Any:
-    """0.1·z → 0.1·(z − c), c near max z: exponents k·z of which the product is rounded; None for k = 2, 1/4, …."""
+    """0.1·z → 0.1·(z − c), z/t → (z − c)/t, c near max z: exponents k·z of which the product is rounded, or None.
+
+    None for k = 2, 1/4, …, and for z/t if z is no argument: what is computed is rounded before it is divided.
+    """
     view = product_of(x)
-    k = Fraction(view.coefficient)
-    if abs(k.numerator).bit_length() <= SHORT and k.denominator & (k.denominator - 1) == 0:
+    shared = {b: e for b, e in view.factors.items() if is_constant_along(b, axes)}
+    z = _product({b: e for b, e in view.factors.items() if b not in shared}, x)
+    if z is None or not shared or type(chain_of(z)[1].op) not in _LEAVES:
+        k = Fraction(view.coefficient)
+        if abs(k.numerator).bit_length() <= SHORT and k.denominator & (k.denominator - 1) == 0:
+            return None
+        z, shared = _product(view.factors, x), {}
+    if z is None or (z.op is subtract and z.rands[1].op is coarse):
         return None
-    z = build_product(ProductView(1, view.factors), x.type.dtype)
-    if not is_term(z) or z.type.shape != x.type.shape or (z.op is subtract and z.rands[1].op is coarse):
-        return None
-    c = coarse(Max(axes).make_node(z))
-    return build_product(ProductView(view.coefficient, {subtract(z, c): 1}), x.type.dtype)
+    factors = {subtract(z, coarse(Max(axes).make_node(z))): 1, **shared}
+    return build_product(ProductView(view.coefficient, factors), x.type.dtype)
+
+
+def _product(factors: dict[Any, Any], x: Term) -> Term | None:
+    """{z: 1} → z: the product of some factors of x, or None where that is of another shape."""
+    z = build_product(ProductView(1, factors), x.type.dtype)
+    return z if is_term(z) and z.type.shape == x.type.shape else None
 
 
 def centred_exponentso(x: Any, axes: Any, y: Any) -> Goal:

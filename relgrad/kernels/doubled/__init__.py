@@ -7,6 +7,8 @@ from relgrad.kernels.doubled.named import rounded as rounded
 from relgrad.kernels.doubled.named import tied as tied
 from relgrad.kernels.doubled.precise import cancels as cancels
 from relgrad.kernels.doubled.precise import cancels_at as cancels_at
+from relgrad.kernels.doubled.precise import exponents_cancel as exponents_cancel
+from relgrad.kernels.doubled.precise import exponents_cancel_at as exponents_cancel_at
 from relgrad.kernels.doubled.precise import ill_conditioned as ill_conditioned
 from relgrad.kernels.doubled.precise import lost as lost
 from relgrad.kernels.doubled.precise import mixture_cancels as mixture_cancels

@@ -240,6 +240,26 @@ def ill_conditioned(a: Any, chances: float = 1, bits: int = HALF) -> bool:
         return bool(np.any(np.maximum(sums, lost) * _chance(a.size // n**2, chances * SURE, bits, n**3) > 1))
 
 
+def exponents_cancel_at(product: Any, *factors: Any, chances: float = 1, bits: int = HALF) -> Any:
+    """Where |log f| is far above |log(product)|, of factors out of the range of floats: e⁻⁵⁰⁰⁰·cosh(4999).
+
+    An exponent that is rounded makes an error of as many units as it has: of floats these are few.
+
+    >>> exponents_cancel_at(1e-300 * 1e300, 1e-300)
+    False
+    """
+    return False
+
+
+def exponents_cancel(product: Any, *factors: Any, chances: float = 1, bits: int = HALF) -> bool:
+    """Whether |log f| is far above |log(product)| in an entry, of factors out of the range of floats.
+
+    >>> exponents_cancel(1e-300 * 1e300, 1e-300)
+    False
+    """
+    return False
+
+
 def ties(x: Any, m: Any, chances: float = 1, bits: int = HALF) -> bool:
     """Whether several x are, up to 2^-bits of it, the largest (smallest) m, unless all of them are 0.
 

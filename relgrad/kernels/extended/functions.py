@@ -183,6 +183,25 @@ def _mixture_cancels(function: Any) -> Any:
     return rule
 
 
+_OUT = 1100
+"""Exponents of this size are out of the range of floats."""
+
+
+def _exponents_cancel(function: Any) -> Any:
+    """|log₂ f| > 2·|log₂ t|, f out of the range of floats: where a product t has lost the digits of its exponents."""
+
+    def rule(product: Any, *factors: Any, **_: Any) -> Any:
+        product = Extended.of(product)
+        far = reduce(np.maximum, [np.abs(x.e) * (x.m != 0) for x in map(Extended.of, factors)])
+        return (far > _OUT) & (far > 2 * np.abs(product.e)) & (product.m != 0)
+
+    return rule
+
+
+NAMED["exponents_cancel_at"] = _exponents_cancel
+NAMED["exponents_cancel"] = lambda function: (
+    lambda *args, **how: np.any(_exponents_cancel(function)(*args, **how))
+)
 NAMED["mixture_cancels"] = _mixture_cancels
 NAMED["cancels"] = NAMED["cancels_at"] = _far_below
 NAMED["sum_cancels"] = _sum_cancels
