@@ -4,9 +4,7 @@ import numpy as np
 
 from relgrad.ops import (
     beta,
-    betaln,
     gamma,
-    gammaln,
 )
 from relgrad.relation import product_logarithmo, relation
 
@@ -27,12 +25,3 @@ def binomial_of_gammas(x, y):
 def logarithm_of_factors(x, y):
     """The log of a product with a factor that may leave the floats, factor by factor."""
     return np.log(x), y, product_logarithmo(x, y)
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1 and 5.5.1")
-def log_of_binomial_by_gammas(x, y):
-    """The log of a binomial coefficient by logs of gamma functions: of x + y - 2 objects, x - 1."""
-    return (
-        gammaln(x + y - 1) - gammaln(x) - gammaln(y),
-        -betaln(x, y) - np.log(np.abs(x + y - 1)),
-    )

@@ -29,18 +29,6 @@ def distance_from_weighted_mean(x, w, axis):
     return x - mean, deviation(x, w, axis=axis), same_shape(x, w), positive(w)
 
 
-@relation(source="Steiner's theorem: E[xy] - E[x]E[y] is the covariance")
-def sum_of_products_about_means(x, y, axis):
-    """The sum of products less the product of the sums over n is that of the distances from the means."""
-    total = np.sum(x, axis=axis, keepdims=True)
-    return (
-        np.sum(x * y, axis=axis, keepdims=True) - total * np.mean(y, axis=axis, keepdims=True),
-        np.sum(centred(x, axis=axis) * centred(y, axis=axis), axis=axis, keepdims=True),
-        same_shape(x, y),
-        varying_along(x, axis),
-    )
-
-
 @relation(source="Steiner's theorem, with weights")
 def weighted_products_about_means(x, y, w, axis):
     """The weighted sum of products less the product of the weighted sums over the weight is that about the means."""

@@ -87,18 +87,6 @@ def sine_of_angle_from_axis(u, x, y, z):
     return leg(1, u, z), y / np.hypot(x, y), direction_cosineo(u, x, y)
 
 
-@relation(source="1 - cos t = sin²t/(1 + cos t)")
-def one_minus_cosine_of_vectors(x, y, axis):
-    """One less the cosine of two vectors, from what one has across the other."""
-    cosine = np.sum(unit(x, axis=axis) * unit(y, axis=axis), axis=axis, keepdims=True)
-    across = unit_pullback(x, y, axis=axis) * np.linalg.norm(x, axis=axis, keepdims=True)
-    along = np.sum(unit(x, axis=axis) * y, axis=axis, keepdims=True)
-    square = np.sum(across * across, axis=axis, keepdims=True)
-    near = cosine > 0.5
-    near_one = square / np.where(near, square + along * along, 1) / (1 + cosine)
-    return 1 - cosine, np.where(near, near_one, 1 - cosine), same_shape(x, y)
-
-
 @relation(source="P(x + z) = P·z for a projection with P·x = 0")
 def turn_by_a_sum_with_itself(x, z, axis):
     """What lies along a vector does not turn it."""

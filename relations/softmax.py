@@ -24,7 +24,6 @@ from relgrad.relation import (
     relation,
     unlike_exponentials,
     varying_along,
-    without_exponentials,
 )
 
 
@@ -32,16 +31,6 @@ from relgrad.relation import (
 def normalized_exponential(x, axis):
     """An exponential over the sum of its kind is a softmax."""
     return np.exp(x) / np.sum(np.exp(x), axis=axis, keepdims=True), softmax(x, axis=axis)
-
-
-@relation(source="Blanchard, Higham & Higham 2021, eq. 1.5, with weights")
-def normalized_weighted_exponential(x, w, axis):
-    """A weighted exponential over the sum of its kind is a weighted softmax."""
-    return (
-        w * np.exp(x) / np.sum(w * np.exp(x), axis=axis, keepdims=True),
-        softmax(x, axis=axis, weights=w),
-        without_exponentials(w),
-    )
 
 
 @relation(source="√p is the unit vector along √e^x")

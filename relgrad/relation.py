@@ -45,7 +45,6 @@ from relgrad.logscale.logarithms import (
     logarithmo,
     product_logarithmo,
     unlike_exponentials,
-    without_exponentials,
 )
 from relgrad.logscale.probabilities import centred_exponentso, entrieso, log_probabilityo
 from relgrad.logscale.quotients import normalizedo
@@ -81,7 +80,6 @@ __all__ = [
     "unlike_exponentials",
     "unrounded",
     "varying_along",
-    "without_exponentials",
 ]
 
 

@@ -38,16 +38,6 @@ from relgrad.term import Term, is_term
 from relgrad.trace.tracer import Tracer
 
 
-def without_exponentials(*terms: Any) -> Goal:
-    """x + 1: holds; 1 + eˣ: fails: construct a goal stating that the log domain reaches no exponential in terms."""
-
-    def plain_goal(s: State) -> Iterator[State]:
-        if not any(is_exponential(reify_term(getattr(t, "term", t), s)) for t in terms):
-            yield s
-
-    return plain_goal
-
-
 def unlike_exponentials(*terms: Any) -> Goal:
     """2·x: holds; x·eʸ, Σ eˣ: fails: construct a goal stating that no factor is an exponential, or a sum of such."""
 
