@@ -1529,3 +1529,30 @@ def test_guards_do_not_warn(steps):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.all(np.isfinite(slope(w, x)))
+
+
+ROOTS = np.sqrt(np.pi * np.array([0.5, 7.5, 94.5]))
+
+
+@pytest.mark.parametrize("n", [None, 3])
+def test_sines_near_their_zeros_keep_their_digits(n):
+    """Chebyshev's polynomials, T₇(x) = cos(7·arccos x), and cos x² near the zeros of both."""
+    x = np.array([1e-9, 0.4338837391175581, -0.7818314824680298])
+    t7 = lambda x: 64 * x**7 - 112 * x**5 + 56 * x**3 - 7 * x
+    with mpmath.workdps(40):
+        first = [float(t7(mpmath.mpf(y))) for y in x]
+        second = [float(mpmath.cos(mpmath.mpf(y) ** 2)) for y in ROOTS]
+    for f, want, at in (
+        (lambda x: np.cos(7 * np.arccos(x)), first, x),
+        (lambda x: np.cos(x * x), second, ROOTS),
+    ):
+        got = rg.stabilize(f)(at) if n else [rg.stabilize(f)(y) for y in at]
+        np.testing.assert_allclose(got, want, rtol=64 * 2.0**-52)
+
+
+def test_sines_of_large_angles_are_right_for_those_who_read_few_digits_of_them():
+    f = rg.stabilize(lambda x: np.exp(np.cos(np.sin(x / 3))))
+    with mpmath.workdps(400):
+        for x in (2729852480.1326056, -6.73356341691068e224):
+            want = float(mpmath.exp(mpmath.cos(mpmath.sin(mpmath.mpf(x) / 3))))
+            np.testing.assert_allclose(f(x), want, rtol=64 * 2.0**-52)

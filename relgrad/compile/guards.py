@@ -17,7 +17,8 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     √(y² + e·w)        cancels((y² + e·w)/(y² + |e·w|), 1.0), for a computed operand, and other roots of discriminants
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
     exp Σ w·log x      cancels(1.0, Σ w·log x): so does a large exponent that changes less than x does
-    sin u, cos v       turns_at(u, v), for computed u, v: whole turns are taken off large angles
+    sin u, cos v       turns_at(u, (v, cos_v)), for computed u, v: whole turns are taken off large angles, and near
+                       zeros of what needs its own digits
     u − mean u         cancels(centred_u, u), for a computed u
     Σ u − v            cancels(sum_minus_u, v), for computed u or v, whose difference alone is exact
     exp(x·y − x)       cancels(max(|x·y − x|, 1), x): large parts leave few digits after the point of an exponent
@@ -347,9 +348,14 @@ class _Guards:
         ]
         self.found += [term(Test("ties"), *t.rands) for t in extremes]
         # A turn too many is no matter of last digits: who needs few digits of a sine needs those.
-        angles = dict.fromkeys([x for t in order for x in _angles(t) if not self._exact[x]])
-        if angles := [x for x in angles if not _is_small(x, TURNS / CHANCE)]:
-            self.found.append(term(Test(turns), *angles))
+        found = [(x, t) for t in order if _is_floating(t) for x in _angles(t) if not self._exact[x]]
+        near_zero = [(x, t) for x, t in found if t in self._matters and not self._axes(t)]
+        known = {x for x, _ in near_zero}
+        large = [x for x, _ in found if x not in known and not _is_small(x, TURNS / CHANCE)]
+        if angles := list(dict.fromkeys([*near_zero, *[(x, None) for x in large]])):
+            results = [t for _, t in angles if t is not None]
+            test = Test(turns, scaled=tuple(range(len(results))))
+            self.found.append(term(test, *[x for x, _ in angles], *results))
 
     def _is_exact(self, t: Term) -> bool:
         """Whether a term has no rounding: x, 2·x, −x, x[i], (x, y), float64(x), a free shift: yes; 3·x, x + y: no."""

@@ -188,6 +188,11 @@ def lowered(x: Any) -> Any:
     return x.floats() if isinstance(x, Numbers) else x
 
 
+def of_floats(function: Any) -> Any:
+    """f → f of floats in place of other numbers."""
+    return lambda *args, **kwargs: function(*map(lowered, args), **kwargs)
+
+
 def alike(*args: Any) -> list[Any]:
     """Return arguments as numbers of the kind that is among them."""
     kind = next(type(x) for x in args if isinstance(x, Numbers))
@@ -243,7 +248,7 @@ class Twin:
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            wide = any(isinstance(x, kind) for x in (*args, *kwargs.values()))
+            wide = any(isinstance(x, kind) for x in parts((args, kwargs)))
             return kind.applied(function, args, kwargs) if wide else function(*args, **kwargs)
 
         return call

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.containers import mapped, parts
-from relgrad.kernels.numbers import JOINS, MOVES, Numbers, is_floating, lowered, near_by_rules
+from relgrad.kernels.numbers import JOINS, MOVES, Numbers, is_floating, lowered, near_by_rules, of_floats
 
 NEAR = 2.0**-20
 """A number that is outside by more than so much of itself is no rounding of one inside."""
@@ -159,10 +159,6 @@ class DrawnAgain(Drawn):
     chance = np.uint64(0xD1342543DE82EF95)
 
 
-def _of_floats(function: Any) -> Any:
-    return lambda *args, **kwargs: function(*map(lowered, args), **kwargs)
-
-
 def _surely(test: Any) -> Any:
     """cancels(t, a) → cancels(t, a, chances=8): of floats, and only where so many times more is lost."""
     return lambda *args, chances=1, **kwargs: test(*map(lowered, args), chances=chances * SURE, **kwargs)
@@ -173,7 +169,7 @@ _TESTS = (
     *("turns", "turns_at", "ties", "exponents_cancel", "exponents_cancel_at"),
 )
 """What asks for sizes, and is told of none out of range whatever their order is."""
-Shaken.named = {**dict.fromkeys(_TESTS, _of_floats), "near": lambda _: near_by_rules(Shaken)}
+Shaken.named = {**dict.fromkeys(_TESTS, of_floats), "near": lambda _: near_by_rules(Shaken)}
 Drawn.named = {**dict.fromkeys(_TESTS, _surely), "near": lambda _: near_by_rules(Drawn)}
 
 

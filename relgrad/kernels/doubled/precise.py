@@ -137,24 +137,30 @@ def _squares(x: Any) -> Any:
 
 
 def turns_at(*angles: Any, chances: float = 1, bits: int = HALF) -> Any:
-    """ε·|u| > 2⁶: where one of some angles has digits in whole turns, ε as for `cancels_at`; False for nowhere.
+    """ε·|u| > 2⁶·|f|: where one of some angles has digits in turns, ε as for `cancels_at`; False for nowhere.
+
+    |f| is 1, or that of the function of an angle that comes with it, as (u, f), where that is less.
 
     >>> turns_at(np.array([1.0, 1e8]), 3.0), turns_at(np.array([1.0, 1e3]))
     (array([False,  True]), False)
+    >>> u = np.array([1.5, 1.5707963267])
+    >>> turns_at((u, np.cos(u)))
+    array([False,  True])
     """
     found: Any = False
     for u in angles:  # in one Python call, since each call of a program asks
+        u, f = u if type(u) is tuple else (u, 1.0)
         # Not of a stand-in for an array, while a program is traced again.
         if isinstance(u, (np.ndarray, float, np.floating)):
             n = getattr(u, "size", 1)
             small = max(0.5**bits, CHANCE / (chances * TURNS * math.sqrt(n * n * n or 1)))
-            if np.logical_or.reduce(far := np.abs(u) * small > 1, axis=None):
+            if np.logical_or.reduce(far := np.abs(u) * small > np.minimum(np.abs(f), 1.0), axis=None):
                 found = np.logical_or(found, far)
     return found
 
 
 def turns(*angles: Any, chances: float = 1, bits: int = HALF) -> bool:
-    """Whether one of some angles has digits in whole turns: ε·|u| > 2⁶.
+    """Whether one of some angles has digits in turns: ε·|u| > 2⁶·|f|, as for `turns_at`.
 
     >>> turns(np.array([1.0, 1e8]), 3.0), turns(np.array([1.0, 1e3]))
     (True, False)

@@ -19,7 +19,7 @@ from relgrad.kernels.extended.entries import (
 )
 from relgrad.kernels.extended.number import NAMED, NOTHING, Extended
 from relgrad.kernels.normalize import gibbs, log_of_total
-from relgrad.kernels.numbers import alike, lowered
+from relgrad.kernels.numbers import alike, lowered, of_floats
 
 
 def in_floats_first(
@@ -204,6 +204,7 @@ NAMED["exponents_cancel"] = lambda function: (
 )
 NAMED["mixture_cancels"] = _mixture_cancels
 NAMED["cancels"] = NAMED["cancels_at"] = _far_below
+NAMED["turns"] = NAMED["turns_at"] = of_floats
 NAMED["sum_cancels"] = _sum_cancels
 NAMED["gibbs"], NAMED["softmax"], NAMED["logsumexp"] = _gibbs, _softmax, _logsumexp
 NAMED["log_softmax"] = _log_softmax
