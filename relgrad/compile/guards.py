@@ -417,7 +417,7 @@ class _Guards:
                 for x, k in parts if not axes else ():
                     if not k and self._is_product(x):
                         yield term(Test("product_cancels"), t, *x.rands)
-        elif op in (multiply, divide) and all(map(self._is_exponential, t.rands)):
+        elif op in (multiply, divide) and self._meet_in_range(t):
             yield term(Test(self._exponents_cancel), t, t.rands[0])
         elif isinstance(op, Sum) and _is_mixed(((t.rands[0], ()), 1), ((t.rands[0], ()), 1)):
             if not self._is_weighted(t.rands[0]):
@@ -546,20 +546,34 @@ class _Guards:
             return False
         return not (all(map(is_constant, weights)) and self._exact[x])
 
-    def _is_exponential(self, t: Term) -> bool:
-        """1 + a·e^(b·c), Γ(x): yes; e^x of an argument x: no: whether the error of an exponent is in a term."""
-        seen, stack = set[Term](), [t]
+    def _meet_in_range(self, t: Term) -> bool:
+        """e^(a·b)·e^(c·d), Γ(x)/Γ(y): yes; tanh(x)·σ(y): no: whether one factor may be beyond floats, and one below."""
+        x, y = [self._directions(rand) for rand in t.rands]
+        y = {-way for way in y} if t.op is divide else y
+        return any(-way in y for way in x)
+
+    def _directions(self, t: Term) -> set[int]:
+        """1 + a·e^(b·c) → {1, −1}, 1/Γ(x) → {−1}, e^x of an argument x → none: where the error of an exponent takes a
+        term, beyond the range of floats or below it.
+        """
+        seen, stack, found = set[tuple[Term, int]](), [(t, 1)], set[int]()
         while stack and len(seen) < LARGE:
-            x = stack.pop()
-            if x in seen:
+            x, way = stack.pop()
+            if (x, way) in seen:
                 continue
-            seen.add(x)
-            if x.op in (exp, cosh, sinh) or getattr(x.op, "log", None) is not None:
-                if not (x.op in (exp, cosh, sinh) and self._exact[x.rands[0]]):
-                    return True
-            elif x.op in (*_SUMS, multiply, divide, negative, where) or isinstance(x.op, Sum):
-                stack += [y for y in x.rands if isinstance(y.type, ArrayType) and y.type.dtype.kind == "f"]
-        return False
+            seen.add((x, way))
+            op = x.op
+            if op is exp or op is cosh or op is sinh:
+                known = range_of(x.rands[0])
+                if not self._exact[x.rands[0]]:
+                    found |= {way} if op is not exp or known.high > 0 else set()
+                    found |= {-way} if op is exp and known.low < 0 else set()
+            elif op.elementwise and op.log is not None:
+                found |= {way} if op.grows else {-way} if op.vanishes else set()
+            elif op in (*_SUMS, multiply, divide, negative, where) or isinstance(op, Sum):
+                floats = [y for y in x.rands if isinstance(y.type, ArrayType) and y.type.dtype.kind == "f"]
+                stack += [(y, -way if op is divide and y is x.rands[-1] else way) for y in floats]
+        return found
 
     def _is_closed(self, x: Term) -> bool:
         """Whether a sum is tested by itself, or as accurate as it can be: that of two exact numbers."""
