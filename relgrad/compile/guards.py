@@ -50,10 +50,11 @@ from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
 from relgrad.dependence import labels_of
 from relgrad.interpret import interpret
+from relgrad.kernels.doubled.named import is_decimal
 from relgrad.kernels.doubled.precise import CHANCE, SMALL, TURNS
 from relgrad.kernels.watched import SURE
 from relgrad.leaf import Input
-from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
+from relgrad.op import Constant, Op, Project, as_term, constant, is_constant, is_float
 from relgrad.ops.arithmetic import (
     absolute,
     add,
@@ -249,6 +250,12 @@ def _angles(t: Term) -> Sequence[Term]:
     return t.rands[:1] if t.op.cancels == "turns" else []
 
 
+def _are_decimals(t: Term) -> bool:
+    """0.3·x², x: yes; π·x, x/3 + 1/3: no: whether all numbers in a term are as people write them, none rounded."""
+    numbers = [x.op.value for x in subterms(t) if type(x.op) is Constant and is_float(x)]
+    return all(x.size <= SMALL and all(map(is_decimal, x.ravel())) for x in numbers)
+
+
 def _without_distance(t: Term) -> list[Term]:
     """leg(x, y, x − y) → [x, y]: the operands but for the distance, which is as exact as those that it is between."""
     distance = t.op.distance[2] if t.op.distance is not None else -1
@@ -349,7 +356,10 @@ class _Guards:
         self.found += [term(Test("ties"), *t.rands) for t in extremes]
         # A turn too many is no matter of last digits: who needs few digits of a sine needs those.
         found = [(x, t) for t in order if _is_floating(t) for x in _angles(t) if not self._exact[x]]
-        near_zero = [(x, t) for x, t in found if t in self._matters and not self._axes(t)]
+        # Of π·x near π, all digits of the sine are those that a float has not of π.
+        near_zero = [
+            (x, t) for x, t in found if t in self._matters and not self._axes(t) and _are_decimals(x)
+        ]
         known = {x for x, _ in near_zero}
         large = [x for x, _ in found if x not in known and not _is_small(x, TURNS / CHANCE)]
         if angles := list(dict.fromkeys([*near_zero, *[(x, None) for x in large]])):
@@ -568,7 +578,7 @@ class _Guards:
                 if not self._exact[x.rands[0]]:
                     found |= {way} if op is not exp or known.high > 0 else set()
                     found |= {-way} if op is exp and known.low < 0 else set()
-            elif op.elementwise and op.log is not None:
+            elif op.elementwise and getattr(op, "log", None) is not None:
                 found |= {way} if op.grows else {-way} if op.vanishes else set()
             elif op in (*_SUMS, multiply, divide, negative, where) or isinstance(op, Sum):
                 floats = [y for y in x.rands if isinstance(y.type, ArrayType) and y.type.dtype.kind == "f"]
