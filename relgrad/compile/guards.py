@@ -174,7 +174,7 @@ def guards(roots: Sequence[Term], rounded: Collection[Term] = (), bits: int | No
 
     A loss of so many `bits` trips each, however many entries there are; by default that is up to its kernel.
     """
-    found = list(dict.fromkeys(_Guards(roots, rounded, bits).found))
+    found = list(dict.fromkeys(_Guards(roots, rounded).found))
     chances = max(len(found) / FEW, 1) * (1 if _size(roots) <= SMALL else SURE)
     if chances == 1 and bits is None:
         return found
@@ -326,7 +326,7 @@ def _needed(roots: Sequence[Term]) -> Iterator[Term]:
 class _Guards:
     """The terms below some roots: which are exact, and which matter to the last digit."""
 
-    def __init__(self, roots: Sequence[Term], rounded: Collection[Term], bits: int | None):
+    def __init__(self, roots: Sequence[Term], rounded: Collection[Term]):
         """Exactness passes to results, if leaves are not `rounded`, and demands to operands; then terms are tested."""
         order = list(subterms(*roots))
         at = "_at" if is_entrywise(roots) else ""

@@ -100,9 +100,8 @@ def logarithm_by_factors(t: Term) -> Any:
         else:
             parts.append((sum_of(found.size), e))
     if view.coefficient != 1 and not calm:
-        parts.insert(
-            0, (SumView(Fraction(math.log(view.coefficient)), {}), 1)
-        )  # which meets another, as log 2 log ½
+        # A number meets another, as log 2 does log ½.
+        parts.insert(0, (SumView(Fraction(math.log(view.coefficient)), {}), 1))
     elif calm:
         inner = build_product(ProductView(view.coefficient, calm), t.type.dtype)
         own = any(b in calm for b in doubtful)

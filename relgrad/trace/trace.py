@@ -165,7 +165,8 @@ def _again_with_copies(
 ) -> Traced:
     """u = u0.copy(); u[1:] = x → traced on a copy of f in which u0 is a traced array; else the trace of f.
 
-    A copy is traced only if f writes traced values into what is computed of arrays from outside.
+    A copy is traced only if f writes traced values into what is computed of arrays from outside, or gives them to a
+    method of such an array.
     """
     try:
         return _traced(fun, args, kwargs, explicit, guard, stand_ins(guard.held))
