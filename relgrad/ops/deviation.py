@@ -8,15 +8,18 @@ they arise.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from relgrad import kernels
 from relgrad.contract import Laws
+from relgrad.op import constant
 from relgrad.ops.rows import RowsOp, differentiable, over_axes
-from relgrad.ops.structure import broadcast_like
-from relgrad.types import REAL, Interval
+from relgrad.ops.structure import broadcast_like, broadcast_to
+from relgrad.term import Term
+from relgrad.types import REAL, Interval, Shape
 
 __all__ = [
     "complement",
@@ -108,6 +111,13 @@ class LogSoftmaxPullback(_Map):
     def minuend(self, *operands: Any) -> Any:
         g, p = operands
         return (1 - p) * g
+
+    def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
+        """R(p, p) = p − p·Σp/Σp = 0 of shares p, none negative: what flows to Σ p·log p by its logarithms."""
+        g, p = operands
+        if g == p and p.op.invariant and p.op.range_of(*[REAL for _ in p.rands]).nonnegative:
+            return broadcast_to(constant(0.0, np.result_type(g.type.dtype, p.type.dtype)), shape)
+        return super()._canonical(operands, axes, shape)
 
     def adjoint(self, h: Any, p: Any) -> Any:
         return Deviation(self.axes)(h, p)
