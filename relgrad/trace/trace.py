@@ -67,7 +67,8 @@ class Traced:
     inside the function does: `params['W']`. `assumed` holds ranges of inputs, and of what is computed of them.
     `outside` holds further inputs, with their values: arrays that the function did not get as arguments. `decisions`
     are the questions that the function asked of values: this is what it computes where they have the same answers.
-    `told` says that it got a text of values as well. `numbers` are the floats that code and outside state hold, where
+    `told` says that it got a text of values as well. `silent` are the kinds of floating-point errors that it ignores, as
+    `np.errstate` names them. `numbers` are the floats that code and outside state hold, where
     all of that is seen: others were computed.
     """
 
@@ -80,6 +81,7 @@ class Traced:
     outside: Mapping[Term, Any] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
     told: bool = False
+    silent: frozenset[str] = frozenset()
     numbers: frozenset[float] | None = field(default=None, compare=False)
 
     @property
@@ -242,6 +244,7 @@ def _traced(
         assumed,
         decisions=decisions,
         told=asked.told,
+        silent=asked.silent,
         numbers=guard.numbers,
     )
 

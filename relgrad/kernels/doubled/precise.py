@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.containers import mapped, paired, parts
+from relgrad.kernels.dispatch import raised_or_silent
 from relgrad.kernels.doubled.number import BLOCK, Doubled, GivenUp, is_open
 from relgrad.kernels.extended.retry import filled
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_floating, is_nan, lowered
@@ -59,11 +60,12 @@ def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1, bits
     axes = axis if type(axis) is tuple else (axis,)
     if math.prod([result.shape[a] for a in axes]) == result.size:
         axes = ()
-    size, small = _mean_square(result, axes), _chance(result.size, chances, bits)
-    for part in parts:
-        x, factor = part if type(part) is tuple else (part, 1.0)
-        if np.count_nonzero(size < (small * factor) ** 2 * _mean_square(x, axes)):
-            return True
+    with raised_or_silent():  # of squares
+        size, small = _mean_square(result, axes), _chance(result.size, chances, bits)
+        for part in parts:
+            x, factor = part if type(part) is tuple else (part, 1.0)
+            if np.count_nonzero(size < (small * factor) ** 2 * _mean_square(x, axes)):
+                return True
     return False
 
 
