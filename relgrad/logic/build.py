@@ -31,7 +31,12 @@ LARGE = 2**63
 
 
 def number_term(value: Number | float, dtype: Any = None) -> Any:
-    """Return a constant: of the given dtype, or a bare number that takes its partners', a float where it is large."""
+    """Return a constant: of the given dtype, or a bare number that takes its partners', a float where it is large.
+
+    No dtype of integers holds a fraction: 8·x̄ + i + 12 = 8·(x̄ + 3/2) + i, whatever i is.
+    """
+    if dtype is not None and value % 1 and np.dtype(dtype).kind in "iu":
+        dtype = None
     number = int(value) if dtype is None and isinstance(value, int) and abs(value) < LARGE else float(value)
     return constant(number) if dtype is None else constant(number, dtype)
 

@@ -301,6 +301,10 @@ class Flat(Tracer):
         y = super().__getitem__(key)
         return y.copy() if y.ndim else y
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """x.flat[1:] = v → x[i, j] = v."""
+        super().__getitem__(...)[key] = value
+
 
 _SEQUENCES = (list, tuple, str)
 _item = SHARING["__getitem__"]
