@@ -69,7 +69,7 @@ def arithmetic_kernel(function: F) -> F:
 
 
 def raised_or_silent() -> Any:
-    """Return the state of NumPy in which overflow and underflow raise, if callers have them raised, and nothing warns."""
+    """Return a state of NumPy: overflow and underflow raise, if callers have them raised, and nothing warns."""
     state = np.geterr()
     how: Any = {name: "raise" if state[name] == "raise" else "ignore" for name in ("over", "under")}
     return np.errstate(divide="ignore", invalid="ignore", **how)

@@ -216,6 +216,11 @@ def divisible(t: Any) -> Any:
     return cast(t, np.float64) if getattr(t, "type", None) is not None and t.type.dtype.kind in "biu" else t
 
 
+def opposite(t: Any) -> Any:
+    """−x, k bytes → −float(k): the opposite of a term, as a number."""
+    return negative(divisible(t))
+
+
 def _product_of(parts: list[Any]) -> Any:
     result: Any = None
     for part in parts:

@@ -67,9 +67,9 @@ class Traced:
     inside the function does: `params['W']`. `assumed` holds ranges of inputs, and of what is computed of them.
     `outside` holds further inputs, with their values: arrays that the function did not get as arguments. `decisions`
     are the questions that the function asked of values: this is what it computes where they have the same answers.
-    `told` says that it got a text of values as well. `silent` are the kinds of floating-point errors that it ignores, as
-    `np.errstate` names them. `numbers` are the floats that code and outside state hold, where
-    all of that is seen: others were computed.
+    `told` says that it got a text of values as well. `silent` are the kinds of errors that it ignores, by the names of
+    `np.errstate`. `numbers` are the floats that code and outside state hold, where all of that is seen: others were
+    computed.
     """
 
     inputs: tuple[Term, ...]

@@ -43,7 +43,7 @@ from relgrad.trace.refusal import (
     refuse_write,
 )
 from relgrad.trace.valueless import Text
-from relgrad.trace.views import SHARING, Origin, entries_of
+from relgrad.trace.views import SHARING, entries_of
 from relgrad.types import ArrayType
 
 

@@ -237,6 +237,7 @@ def ill_conditioned(a: Any, chances: float = 1, bits: int = HALF) -> bool:
     if not issubclass(type(a), np.ndarray) or a.size == 0:
         return False
     n = a.shape[-1]
+    a = a if a.dtype.kind == "f" else a.astype(float)
     try:
         inverse = np.linalg.inv(a)
     except np.linalg.LinAlgError:
