@@ -207,8 +207,12 @@ def _floated(parts: dict[Any, Number], dtype: Any, meets_number: bool) -> dict[A
 
 
 def _signed(t: Any) -> Any:
-    """Return a summand as a number that has a sign: two truth values add up to 2, and minus 1 is none of bytes."""
-    return cast(t, np.int64) if getattr(t, "type", None) is not None and t.type.dtype.kind in "bu" else t
+    """Return a summand as a number that has a sign, and multiples: two truth values add up to 2, minus 1 is none of
+    bytes, and 1000 none of small integers.
+    """
+    kind = t.type.dtype if getattr(t, "type", None) is not None else None
+    small = kind is not None and (kind.kind in "bu" or (kind.kind == "i" and kind.itemsize < 8))
+    return cast(t, np.int64) if small else t
 
 
 def divisible(t: Any) -> Any:

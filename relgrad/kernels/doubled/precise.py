@@ -382,7 +382,8 @@ def _moved(draws: Sequence[Function], result: Any, args: Any, kwargs: Any) -> An
         moved = moved | lost
         for x, y in zip(parts(result), map(lowered, parts(found)), strict=True):
             if is_floating(x):
-                far = ~(np.abs(y - x) <= NOISE * np.finfo(x.dtype).eps * np.abs(x))
+                with np.errstate(all="ignore"):
+                    far = ~(np.abs(y - x) <= NOISE * np.finfo(x.dtype).eps * np.abs(x))
                 moved = moved | (far if entrywise else np.any(far))
         if np.all(moved):
             break
