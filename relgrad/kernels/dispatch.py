@@ -65,11 +65,10 @@ def in_blocks(function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
 
 def arithmetic_kernel(function: F) -> F:
     """Make a kernel that overflows and underflows as NumPy's arithmetic does, which callers may have raised."""
-    return _kernel(function, raised_or_silent)
+    return _kernel(function, _raised_or_silent)
 
 
-def raised_or_silent() -> Any:
-    """Return a state of NumPy: overflow and underflow raise, if callers have them raised, and nothing warns."""
+def _raised_or_silent() -> Any:
     state = np.geterr()
     how: Any = {name: "raise" if state[name] == "raise" else "ignore" for name in ("over", "under")}
     return np.errstate(divide="ignore", invalid="ignore", **how)

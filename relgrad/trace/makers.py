@@ -589,7 +589,7 @@ def _library_beside(loaded: tuple[str, ...]) -> Library:
     compiled = vars(sys.modules["numpy._core._multiarray_umath"])
     instead = {"_array_converter": _Converter, "_unique_hash": lambda *args, **options: NotImplemented}
     by_numpys = {id(compiled.get(name, name)): new for name, new in instead.items()}
-    by_numpys[id(_nanfunctions._nanmedian_small)] = _nanmedian  # which asks masked arrays
+    by_numpys[id(vars(_nanfunctions)["_nanmedian_small"])] = _nanmedian  # which asks masked arrays
     return Library(_stand_ins(frozenset(), loaded), by_numpys | choices())
 
 

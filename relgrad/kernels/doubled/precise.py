@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.containers import mapped, paired, parts
-from relgrad.kernels.dispatch import raised_or_silent
 from relgrad.kernels.doubled.number import BLOCK, Doubled, GivenUp, is_open
 from relgrad.kernels.extended.retry import filled
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_floating, is_nan, lowered
@@ -60,12 +59,11 @@ def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1, bits
     axes = axis if type(axis) is tuple else (axis,)
     if math.prod([result.shape[a] for a in axes]) == result.size:
         axes = ()
-    with raised_or_silent():  # of squares
-        size, small = _mean_square(result, axes), _chance(result.size, chances, bits)
-        for part in parts:
-            x, factor = part if type(part) is tuple else (part, 1.0)
-            if np.count_nonzero(size < (small * factor) ** 2 * _mean_square(x, axes)):
-                return True
+    size, small = _mean_square(result, axes), _chance(result.size, chances, bits)
+    for part in parts:
+        x, factor = part if type(part) is tuple else (part, 1.0)
+        if np.count_nonzero(size < (small * factor) ** 2 * _mean_square(x, axes)):
+            return True
     return False
 
 
@@ -124,7 +122,12 @@ def _mean_square(x: Any, axes: tuple[int, ...]) -> Any:
     axes = tuple([a for a in axes if a >= -np.ndim(x)])
     if not axes:
         return _squares(x) / (np.size(x) or 1)
-    return np.add.reduce(np.square(x), axis=axes, keepdims=True) / math.prod([x.shape[a] or 1 for a in axes])
+    if axes == (-1,):
+        squares = np.einsum("...i,...i->...", x, x)[..., None]  # which does not tell of overflow
+    else:
+        with np.errstate(over="ignore"):
+            squares = np.add.reduce(np.square(x), axis=axes, keepdims=True)
+    return squares / math.prod([x.shape[a] or 1 for a in axes])
 
 
 def _squares(x: Any) -> Any:
@@ -134,8 +137,8 @@ def _squares(x: Any) -> Any:
     x = x.reshape(-1)
     x = x if x.dtype.kind == "f" else x.astype(float)  # squares of integers wrap around
     if x.size <= 2 * BLOCK:
-        return x.dot(x)
-    return sum([part.dot(part) for part in np.split(x, range(BLOCK, x.size, BLOCK))])
+        return np.vdot(x, x)  # which does not tell of overflow, as x.dot(x) would
+    return sum([np.vdot(part, part) for part in np.split(x, range(BLOCK, x.size, BLOCK))])
 
 
 def turns_at(*angles: Any, chances: float = 1, bits: int = HALF) -> Any:
@@ -214,7 +217,7 @@ def product_cancels(product: Any, a: Any, b: Any, chances: float = 1, bits: int 
     if not issubclass(type(product), (np.ndarray, np.floating)):
         return False
     size, small = np.abs(product), _chance(np.size(product), chances, bits, a.shape[-1])
-    if size.size == 0 or size.min() >= small * math.sqrt(_squares(a) * _squares(b)):
+    if size.size == 0 or size.min() >= small * math.sqrt(_squares(a)) * math.sqrt(_squares(b)):
         return False
     rows = np.sqrt(np.einsum("...ij,...ij->...i", a, a))[..., None]
     columns = np.sqrt(np.einsum("...ij,...ij->...j", b, b))[..., None, :]
