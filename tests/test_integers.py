@@ -146,6 +146,23 @@ def test_matrices_of_integers_are_matrices(f: Callable[[Any], Any], dtype: str):
         np.testing.assert_allclose(rg.stabilize(f)(a), f(a), rtol=1e-14)
 
 
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_truth_values_are_summands_of_functions_of_one_number(strategy: str):
+    f = lambda x, k: (k * 1.5 - (x > 1)) - 3.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        assert rg.stabilize(f, strategy=strategy)(X, 2).tolist() == f(X, 2).tolist()
+
+
+@pytest.mark.parametrize("value", [2.0, -2.0])
+@pytest.mark.parametrize(
+    "f", [lambda x: x[x > 0], lambda x: np.arange(3.0)[x > 0] * x, lambda x: (x * X)[True]]
+)
+def test_a_truth_value_chooses_all_or_nothing(f: Callable[[Any], Any], value: float):
+    """x[True] = x[None], x[False] = x[None][:0]"""
+    np.testing.assert_array_equal(rg.stabilize(f)(np.float64(value)), f(np.float64(value)), strict=True)
+
+
 def test_integers_to_powers_that_a_mask_chose():
     f = lambda x, n: np.power(np.floor(x)[x > 0].astype(int), n % 4)
     assert rg.stabilize(f)(X, 3).tolist() == f(X, 3).tolist()

@@ -251,6 +251,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         """x[0] → a number or a view, x[mask] → chosen entries."""
+        if _is_truth(key):  # x[True] = x[None], x[False] = x[None][:0]
+            return self[None][np.reshape(key, 1)]
         if isinstance(key, Symbolic):
             chosen = asked((np.ndarray, "mask"), (self, key), {})
             if chosen is not NotImplemented:
@@ -304,6 +306,13 @@ class Flat(Tracer):
     def __setitem__(self, key: Any, value: Any) -> None:
         """x.flat[1:] = v → x[i, j] = v."""
         super().__getitem__(...)[key] = value
+
+
+def _is_truth(key: Any) -> bool:
+    """True, x > 0 of a number x → True: whether a key is one truth value, which chooses all of an array or nothing."""
+    if isinstance(key, Tracer):
+        return isinstance(key.kind, ArrayType) and key.kind.shape == () and key.kind.dtype.kind == "b"
+    return isinstance(key, (bool, np.bool_))
 
 
 _SEQUENCES = (list, tuple, str)

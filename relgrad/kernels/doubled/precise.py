@@ -27,6 +27,8 @@ AMPLY = 16.0
 """How far a result moves with the last digits of data counts so many times."""
 TURNS = 64.0
 """Angles may lose so many times more than differences do: ordinary programs have angles of any size."""
+MANY = np.float64(2.0**64)
+"""So many times is often enough, and no number of half precision."""
 HALVES = 24
 """So many times rows are asked for again, of which some are left open."""
 SOME = 16
@@ -79,7 +81,7 @@ def lost(part: Any, whole: Any) -> Any:
     array([4., 1.])
     """
     with np.errstate(all="ignore"):
-        return 1 + np.minimum(abs(np.where(part == 0, 0, part / whole)), 2.0**64)
+        return 1 + np.minimum(abs(np.where(part == 0, 0, part / whole)), MANY)
 
 
 def _chance(sums: int, chances: float, bits: int, products: int = 1) -> float:
