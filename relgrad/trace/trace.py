@@ -44,7 +44,7 @@ from relgrad.trace.numbers import traced_argument
 from relgrad.trace.outside import read, settle
 from relgrad.trace.patches import Patches, patched
 from relgrad.trace.refusal import UnrecordedError, refusals
-from relgrad.trace.tracer import Tracer
+from relgrad.trace.tracer import Flat, Tracer
 
 __all__ = [
     "Traced",
@@ -276,7 +276,8 @@ def _call(fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
             raise error.__cause__ from None
         raise
     except TypeError as error:
-        if isinstance(error, RelgradError) or f"'{Tracer.__name__}'" not in str(error):
+        named = any(f"'{cls.__name__}'" in str(error) for cls in (Tracer, Flat))
+        if isinstance(error, RelgradError) or not named:
             raise
         lines = [f"{f.filename}:{f.lineno}" for f in extract_tb(error.__traceback__) if is_users(f.filename)]
         raise TraceError(
