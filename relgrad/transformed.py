@@ -21,7 +21,7 @@ from relgrad.collector import uncollected
 from relgrad.compile.decided import decide
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.precise import in_float64, mended, widened
-from relgrad.compile.undefined import keep_numbers, keep_undefined
+from relgrad.compile.undefined import keep_numbers, keep_silent, keep_undefined
 from relgrad.conventions import Conventions
 from relgrad.definedness import Domains, tests, undefined, undefined_where_tested
 from relgrad.differentiate import as_decided
@@ -218,6 +218,7 @@ class Transformed(Shown):
             if keeps and any(step.move != "expand" for step in found.steps):
                 written = functools.cache(lambda: compile_program(traced, expand(traced.outputs), name))
                 compiled = keep_numbers(compiled, written, traced.outside)
+            compiled = keep_silent(compiled, traced)
             derivation = replace(
                 found,
                 before=tuple(outputs),

@@ -1613,3 +1613,13 @@ def test_sines_of_large_angles_are_right_for_those_who_read_few_digits_of_them()
         for x in (2729852480.1326056, -6.73356341691068e224):
             want = float(mpmath.exp(mpmath.cos(mpmath.sin(mpmath.mpf(x) / 3))))
             np.testing.assert_allclose(f(x), want, rtol=64 * 2.0**-52)
+
+
+def test_guards_of_large_numbers_do_not_warn():
+    """Σ x of 1e300: squares overflow by which it is told whether digits were lost."""
+    x = np.array([1e300, 1e10, 3.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(
+            rg.stabilize(lambda x: np.arange(3.0) * x.sum())(x), np.arange(3.0) * x.sum()
+        )

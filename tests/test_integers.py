@@ -54,6 +54,9 @@ WHOLE: dict[str, Callable[[Any], Any]] = {
     "square of a secant": lambda k: 1 - np.tanh(3 - k) ** 2,
     "difference of hyperbolic functions": lambda k: np.cosh(k - 2) - np.sinh(k - 2),
     "size": lambda k: np.sqrt(1 + (k - 3) * (k - 3)) - 1,
+    "complement of an odd function": lambda k: 1 + np.tanh(k),
+    "complement of a size": lambda k: 1 / (1 + np.abs(np.tanh(k))),
+    "versine": lambda k: 1 - np.cos(k),
 }
 
 
@@ -88,6 +91,7 @@ AS_NUMPY: dict[str, Callable[..., Any]] = {
     "function of truths": lambda u, x, h: np.logaddexp(x > 0, x) * 2.0,
     "a small divisor beside truths": lambda u, x, h: np.int8(2) / h * (x > 0),
     "finite": lambda u, x, h: np.nan_to_num(x / 1e-310),
+    "a number as a condition": lambda u, x, h: np.where(2, u, x),
     "finite, told otherwise": lambda u, x, h: np.nan_to_num(1e300 * x * 1e300, posinf=3.0),
 }
 
@@ -102,6 +106,74 @@ def test_dtypes_and_values_are_those_of_numpy(name: str, strategy: str):
         found = rg.stabilize(AS_NUMPY[name], strategy=strategy)(BYTES, X, HALF)
     assert found.dtype == expected.dtype
     assert np.array_equal(found, expected)
+
+
+TRUTHS = np.array([True, False, True, True, False])
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("name", ["complement of an odd function", "complement of a size", "versine"])
+def test_truth_values_have_signs_in_right_sides(name: str, strategy: str):
+    """NumPy has no −b of truth values; an equation about −x computes with the number."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        found = rg.stabilize(WHOLE[name], strategy=strategy)(TRUTHS)
+    np.testing.assert_allclose(found, WHOLE[name](TRUTHS), rtol=2e-3)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("number", [12, 16, 3, -7])
+def test_a_fraction_beside_integers_stays_one(number: int, strategy: str):
+    """8·x̄ + 12 + i = 8·(x̄ + 3/2) + i, where i are integers, and 3/2 is none."""
+    x, i = np.arange(8.0).reshape(4, 2) / 3, np.arange(3)
+    f = lambda x: i + (number + x.sum())
+    np.testing.assert_allclose(rg.stabilize(f, strategy=strategy, validate=False)(x), f(x), rtol=1e-14)
+
+
+def test_multiples_of_small_integers_are_in_range():
+    f = lambda k: 1.0 - np.exp(-2.0 * np.pi * k / 48000.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        np.testing.assert_allclose(rg.stabilize(f)(SMALL), f(SMALL * 1.0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("f", [np.linalg.det, np.linalg.inv, lambda a: np.log(np.linalg.det(a))])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+def test_matrices_of_integers_are_matrices(f: Callable[[Any], Any], dtype: str):
+    a = np.array([[3, 1], [1, 2]], dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(rg.stabilize(f)(a), f(a), rtol=1e-14)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_truth_values_are_summands_of_functions_of_one_number(strategy: str):
+    f = lambda x, k: (k * 1.5 - (x > 1)) - 3.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        assert rg.stabilize(f, strategy=strategy)(X, 2).tolist() == f(X, 2).tolist()
+
+
+@pytest.mark.parametrize("value", [2.0, -2.0])
+@pytest.mark.parametrize(
+    "f", [lambda x: x[x > 0], lambda x: np.arange(3.0)[x > 0] * x, lambda x: (x * X)[True]]
+)
+def test_a_truth_value_chooses_all_or_nothing(f: Callable[[Any], Any], value: float):
+    """x[True] = x[None], x[False] = x[None][:0]"""
+    np.testing.assert_array_equal(rg.stabilize(f)(np.float64(value)), f(np.float64(value)), strict=True)
+
+
+def test_integers_to_powers_that_a_mask_chose():
+    f = lambda x, n: np.power(np.floor(x)[x > 0].astype(int), n % 4)
+    assert rg.stabilize(f)(X, 3).tolist() == f(X, 3).tolist()
+
+
+def test_a_truth_value_is_rounded_to_an_integer():
+    f = lambda b, h: (round(b), round(b, 1), round(h))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = rg.stabilize(f)(True, np.float16(3.2))
+    assert [(int(x), np.asarray(x).dtype.kind) for x in found] == [(1, "i"), (1, "i"), (3, "i")]
 
 
 def test_scalars_are_not_accumulated():

@@ -190,5 +190,6 @@ def test_quantiles_without_nan_are_numpys_along_any_axis():
         for f in (
             lambda x, a=axis: np.nanquantile(x, 0.3, axis=a),
             lambda x, a=axis: np.nanpercentile(x, [20, 90], axis=a),
+            lambda x, a=axis: np.nanmedian(x, axis=a, keepdims=True),
         ):
             np.testing.assert_array_equal(rg.stabilize(f)(x), f(x))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import warnings
 from contextlib import suppress
 from typing import Any
 
@@ -272,3 +273,30 @@ def test_what_is_multiplied_by_zero_raises_as_well(f):
     for p in (program, rg.stabilize(lambda x, i: f(x, i))):
         with pytest.raises(IndexError, match="index 3 is out of bounds"):
             p(x, 3)
+
+
+@np.errstate(divide="ignore")
+def silent(x: Any) -> Any:
+    return np.log(x)
+
+
+def within(x: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(x > 0, np.log(x) / x, 0.0)
+
+
+@pytest.mark.parametrize("f", [silent, within, lambda x: silent(x) + within(x)])
+@pytest.mark.parametrize("strategy", ["default", "eager", "naive"])
+def test_programs_do_not_warn_of_what_the_function_ignores(f, strategy):
+    """with np.errstate(divide="ignore"): log(x) → @np.errstate(divide="ignore"), in the source as well."""
+    program, x = rg.stabilize(f, strategy=strategy), np.array([1.0, 0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(program(x), f(x))
+        rg.grad(lambda x: np.sum(within(x)))(x)
+    space: dict[str, Any] = {}
+    text = program.source(x)
+    assert '@np.errstate(divide="ignore"' in text
+    exec(text, space)
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        rg.stabilize(lambda x: np.log(x))(x)

@@ -314,6 +314,28 @@ def test_reshaping_shares_memory_as_numpy_does_where_memory_is_known(view, flat)
     np.testing.assert_array_equal(rg.stabilize(write)(x), write(x))
 
 
+@pytest.mark.parametrize("view", ["", ".T", "[:, 1]", "[0].T", "[::2]"])
+def test_entries_row_by_row_are_written_to_whatever_the_layout(view):
+    """x.flat[1:] is a copy, and x.flat[1:] = v writes: of arguments that were copied, too."""
+
+    def write(x):
+        y = np.array(x)
+        z = eval(f"y{view}")
+        z.flat[1:] += z.flat[:-1]
+        z.flat[::3] *= 2
+        z.flat[[0, 2]] = z.flat[[2, 0]]
+        part = z.flat[1:]
+        part[0] = 9.0
+        entries = z.flat
+        entries[-1] = x[0, 0, 0]
+        z[0] += 1
+        return y, z, part, np.array(entries), sum(y.flat)
+
+    x = np.arange(1.0, 28.0).reshape(3, 3, 3)
+    for found, expected in zip(rg.stabilize(write)(x), write(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 IN_ORDER: dict[str, Callable[[Any], Any]] = {
     "ascontiguousarray": np.ascontiguousarray,
     "asfortranarray": np.asfortranarray,

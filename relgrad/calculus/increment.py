@@ -24,7 +24,7 @@ from relgrad.calculus.series import Series, argument, expanded, slope
 from relgrad.calculus.walk import LOOKED, Walk
 from relgrad.conventions import DEFAULT
 from relgrad.errors import RelgradError
-from relgrad.logic.build import build_product, build_sum, fit, fitted
+from relgrad.logic.build import build_product, build_sum, divisible, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.pieces import between, of_one_run, runs
@@ -445,7 +445,7 @@ class Search:
 
 def _between(x: Term, y: Term) -> Distance:
     """x, y → x − y: the distance of two inputs, or of an input and a number."""
-    return Distance(subtract(x, y), frozenset({frozenset({x, y})}))
+    return Distance(subtract(divisible(x), divisible(y)), frozenset({frozenset({x, y})}))
 
 
 def _taken(distances: Sequence[Distance | None]) -> frozenset[frozenset[Term]] | None:

@@ -23,7 +23,7 @@ from relgrad.calculus.lengths import legs_of
 from relgrad.calculus.path import definition_of
 from relgrad.calculus.series import Series, applied, argument, body_of, expanded, places, values_at
 from relgrad.conventions import DEFAULT, Conventions
-from relgrad.logic.build import build_product, build_sum
+from relgrad.logic.build import build_product, build_sum, divisible
 from relgrad.logic.group import ProductView, SumView, added, multiplied, sum_key
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
@@ -587,8 +587,8 @@ def _gathered(
 
 
 def _sum(parts: Sequence[tuple[Term, int]]) -> Term:
-    """[(x, 1), (y, −1)] → x − y: a sum of terms with signs, those with + first."""
-    (first, sign), *others = sorted(parts, key=lambda part: -part[1])
+    """[(x, 1), (y, −1)] → x − y: a sum of terms with signs, those with + first; of integers as numbers."""
+    (first, sign), *others = sorted([(divisible(t), sign) for t, sign in parts], key=lambda part: -part[1])
     found = first if sign > 0 else negative.make_node(first)
     for term, sign in others:
         found = (add if sign > 0 else subtract).make_node(found, term)

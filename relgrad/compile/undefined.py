@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -77,6 +78,22 @@ def keep_numbers(
         return call
 
     return Beside(compiled, outside, joined, lambda main, _: main.whole())
+
+
+def keep_silent(compiled: Compiled, traced: Traced) -> Compiled:
+    """with np.errstate(divide="ignore"): y/x → @np.errstate(divide="ignore"): a program that warns of nothing of which
+    the function does not.
+    """
+    if not traced.silent:
+        return compiled
+    kinds: dict[str, Any] = dict.fromkeys(sorted(traced.silent), "ignore")
+    line = f"@np.errstate({', '.join(f'{kind}={how!r}' for kind, how in kinds.items())})\n".replace("'", '"')
+
+    def shown(main: Compiled, _: Mapping[Term, Any]) -> Source:
+        source = main.whole()
+        return replace(source, function=line + source.function)
+
+    return Beside(compiled, traced.outside, lambda function, _: np.errstate(**kinds)(function), shown)
 
 
 def _is_finite(x: Any) -> bool:

@@ -31,7 +31,12 @@ LARGE = 2**63
 
 
 def number_term(value: Number | float, dtype: Any = None) -> Any:
-    """Return a constant: of the given dtype, or a bare number that takes its partners', a float where it is large."""
+    """Return a constant: of the given dtype, or a bare number that takes its partners', a float where it is large.
+
+    No dtype of integers holds a fraction: 8·x̄ + i + 12 = 8·(x̄ + 3/2) + i, whatever i is.
+    """
+    if dtype is not None and value % 1 and np.dtype(dtype).kind in "iu":
+        dtype = None
     number = int(value) if dtype is None and isinstance(value, int) and abs(value) < LARGE else float(value)
     return constant(number) if dtype is None else constant(number, dtype)
 
@@ -202,13 +207,22 @@ def _floated(parts: dict[Any, Number], dtype: Any, meets_number: bool) -> dict[A
 
 
 def _signed(t: Any) -> Any:
-    """Return a summand as a number that has a sign: two truth values add up to 2, and minus 1 is none of bytes."""
-    return cast(t, np.int64) if getattr(t, "type", None) is not None and t.type.dtype.kind in "bu" else t
+    """Return a summand as a number that has a sign, and multiples: two truth values add up to 2, minus 1 is none of
+    bytes, and 1000 none of small integers.
+    """
+    kind = t.type.dtype if getattr(t, "type", None) is not None else None
+    small = kind is not None and (kind.kind in "bu" or (kind.kind == "i" and kind.itemsize < 8))
+    return cast(t, np.int64) if small else t
 
 
 def divisible(t: Any) -> Any:
     """Return a term whose reciprocal is no integer, and whose opposite is no other number."""
     return cast(t, np.float64) if getattr(t, "type", None) is not None and t.type.dtype.kind in "biu" else t
+
+
+def opposite(t: Any) -> Any:
+    """−x, k bytes → −float(k): the opposite of a term, as a number."""
+    return negative(divisible(t))
 
 
 def _product_of(parts: list[Any]) -> Any:

@@ -17,12 +17,12 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
-from relgrad.logic.build import build_product, build_sum, fit
+from relgrad.logic.build import build_product, build_sum, fit, opposite
 from relgrad.logic.conditions import maybe_one
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.simplify import factored_sum, meant_sum, perfect_square
-from relgrad.logic.view import SHARED, product_of, sum_of, summand, times
+from relgrad.logic.view import SHARED, in_floats, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import absolute, fabs, multiply, negative, power, subtract
 from relgrad.ops.differences import power1pm1
@@ -48,7 +48,7 @@ def complement_of(t: Term) -> Term | None:
 def _complement_of(t: Term) -> Term | None:
     op = t.op
     if op.complement is not None:
-        return as_term(op.complement(*map(Tracer, t.rands)))
+        return as_term(op.complement(*[Tracer(in_floats(x, t)) for x in t.rands]))
     if op in (absolute, fabs) and (of_size := _of_size(t.rands[0])) is not None:
         return complement_of(of_size)
     if isinstance(op, Prod) and (rest := _left(t.rands[0])) is not None:
@@ -270,7 +270,7 @@ def _either_way(product: ProductView) -> Iterator[ProductView]:
     for base, e in product.factors.items():
         if is_term(base) and base.op.laws.parity == -1 and base.op.complement is not None and e == 1:
             factors = {b: n for b, n in product.factors.items() if b is not base}
-            yield ProductView(-product.coefficient, {**factors, base.op.make_node(negative(*base.rands)): 1})
+            yield ProductView(-product.coefficient, {**factors, base.op.make_node(opposite(*base.rands)): 1})
 
 
 def _complements(product: ProductView) -> list[tuple[Term, Term]] | None:

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.logic.build import build_product
+from relgrad.logic.build import build_product, opposite
 from relgrad.logic.conditions import Goal, finding
 from relgrad.logic.group import ProductView, multiplied
 from relgrad.logic.match import match
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of
 from relgrad.op import as_term, constant
-from relgrad.ops.arithmetic import absolute, hypot, negative
+from relgrad.ops.arithmetic import absolute, hypot
 from relgrad.ops.lengths import Norm, Unit
 from relgrad.ops.selection import where
 from relgrad.ops.structure import RESHAPES, broadcast_to, expand, squeeze
@@ -65,7 +65,7 @@ def along_and_across(u: Term) -> tuple[Term, Term] | None:
     y = _rest_of_row(x, size)
     if y is None:
         return None
-    return x if view.coefficient > 0 else negative(x), y
+    return x if view.coefficient > 0 else opposite(x), y
 
 
 def _other_legs(x: ProductView, length: Term) -> Term | None:
@@ -98,7 +98,7 @@ def _rest_of_row(x: Term, length: Term) -> Term | None:
     if type(norm.op) is not Norm or None in (shape := norm.rands[0].type.shape):
         return None
     (v,) = norm.rands
-    above, source = _moves_of(x if product_of(x).coefficient > 0 else negative(x))
+    above, source = _moves_of(x if product_of(x).coefficient > 0 else opposite(x))
     inside, same = _moves_of(v)
     if source is not same or None in source.type.shape:
         return None

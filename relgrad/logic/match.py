@@ -21,7 +21,7 @@ from typing import Any
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
-from relgrad.logic.build import build_product, number_term
+from relgrad.logic.build import build_product, number_term, opposite
 from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import BagView, Number, ProductView, SumView, added, multiplied, quotient, whole
@@ -34,7 +34,7 @@ from relgrad.logic.theory import BAG, linear_operands, linear_positions, stands_
 from relgrad.logic.unify import State, bind, is_variable, reify_term, unify_terms, walked
 from relgrad.logic.view import MOST, applied, operands, product_of, sum_of, summand, width
 from relgrad.op import Op
-from relgrad.ops.arithmetic import negative, power
+from relgrad.ops.arithmetic import power
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import Expand
@@ -154,7 +154,7 @@ def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
     if len(t.rands) == 2 and p.op.laws.commutative and not (t.ground and equal_ground(*t.rands)):
         orders.append(t.rands[::-1])
     if p.op.laws.parity == 1 and t.ground and len(t.rands) == 1:  # an even function of -x is that of x
-        orders.append((negative(t.rands[0]),))
+        orders.append((opposite(t.rands[0]),))
     for rands in orders:
         yield from _match_all(p.rands, rands, first, matching(p.op))
 

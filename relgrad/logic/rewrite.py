@@ -37,6 +37,7 @@ from relgrad.ops.arithmetic import divide
 from relgrad.ops.casting import cast
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
+from relgrad.ops.selection import where
 from relgrad.ops.statistics import Size
 from relgrad.ops.structure import broadcast_to
 from relgrad.term import Term, is_term, subterms, term
@@ -453,21 +454,25 @@ def _instantiated(right: Any, s: State) -> Any:
 
 
 def _computed_with(right: Any) -> frozenset[Any]:
-    """−x·f(y)[i] → {x, y}: the variables that a right side computes with, entry by entry; indices stay integers."""
+    """−x·f(y)[i] → {x, y}, where(c, x, y) → {x, y}: the variables that a right side computes with, entry by entry;
+    indices stay integers, and conditions truth values.
+    """
     if not is_term(right) or right.ground:
         return frozenset()
     found = right.cache.get("computed with")
     if found is None:
         real = [t for t in subterms(right) if t.op.elementwise]
-        found = right.cache["computed with"] = frozenset(x for t in real for x in t.rands if is_variable(x))
+        asked = {t.rands[0] for t in real if t.op is where}
+        met = {x for t in real for x in t.rands if is_variable(x)}
+        found = right.cache["computed with"] = frozenset(met - asked)
     return found
 
 
 def _is_integer(t: Any) -> bool:
-    """Whether a term is of machine integers, and no number as written, which has no size."""
+    """Whether a term is of machine integers, or truth values, and no number as written, which has no size."""
     if not (is_term(t) and t.ground and isinstance(t.type, ArrayType)) or (is_constant(t) and t.op.weak):
         return False
-    return t.type.dtype.kind in "iu"
+    return t.type.dtype.kind in "biu"
 
 
 def _placed(state: State, new: Any, t: Term, left: Any) -> Iterator[Rewrite]:

@@ -29,7 +29,7 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import MODERATE, is_moderate, range_of
-from relgrad.logic.build import build_product, build_sum, number_term
+from relgrad.logic.build import build_product, build_sum, number_term, opposite
 from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.group import ProductView, SumView, added, float_summands, multiplied
 from relgrad.logic.rewrite import raised
@@ -37,7 +37,7 @@ from relgrad.logic.space import SINGLE, Extents, Space, nested, product, shape_o
 from relgrad.logic.view import exponent_sum, product_of, sum_of
 from relgrad.op import Constant, constant, is_zero
 from relgrad.ops.align import insert
-from relgrad.ops.arithmetic import absolute, float_power, multiply, negative, power, square
+from relgrad.ops.arithmetic import absolute, float_power, multiply, power, square
 from relgrad.ops.exponential import cosh, exp, log, logaddexp
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.gather import FULL
@@ -299,7 +299,7 @@ class Joined(NamedTuple):
         """
         if (less := self._one_less) is not None:
             x, y = less
-            odds = negative(x) if y is None else y if x is None else _distance(y, x)
+            odds = opposite(x) if y is None else y if x is None else _distance(y, x)
             return log1mexp(odds) if x is None else _plus(x, log1mexp(odds))
         if self._binary is not None:
             x, y = self._binary
@@ -310,7 +310,7 @@ class Joined(NamedTuple):
         """eˣ/(eˣ + eʸ) = expit(x − y), eˣ/Σ eᶻ = softmax(z)[i]: the share that a piece's entries have of the sum."""
         if self._binary is not None:
             own, other = self._binary if i == 0 else self._binary[::-1]
-            odds = own if other is None else negative(other) if own is None else _distance(own, other)
+            odds = own if other is None else opposite(other) if own is None else _distance(own, other)
             return expit(odds)
         shares = Softmax(self.axes).make_node(*self._operands)
         return shares if len(self.pieces) == 1 else getitem(shares, self.keys[i])
@@ -741,7 +741,7 @@ def _parts(
 
 def _opposite(x: Term) -> SumView:
     """cosh x = (eˣ + e⁻ˣ)/2"""
-    return SumView(0, {exp.make_node(x): Fraction(1, 2), exp.make_node(negative(x)): Fraction(1, 2)})
+    return SumView(0, {exp.make_node(x): Fraction(1, 2), exp.make_node(opposite(x)): Fraction(1, 2)})
 
 
 def _piece(view: ProductView, dtype: Any, summed: Extents, times: Extent) -> Piece:

@@ -11,7 +11,7 @@ import numpy as np
 from relgrad.contract import FRESH, Laws
 from relgrad.errors import TraceError
 from relgrad.implementations import implements
-from relgrad.op import as_term, constant, is_constant
+from relgrad.op import as_term, constant, is_constant, strong
 from relgrad.ops.arguments import call, hull, is_ground, is_symbolic, refuse, require_ground
 from relgrad.ops.casting import cast
 from relgrad.ops.comparison import not_equal
@@ -82,7 +82,8 @@ def where_(condition: Any, *branches: Any) -> Any:
     x, y = map(as_term, branches)
     if is_ground(x) and is_ground(y) and joint_dtype(x, y).kind in "iu":
         x, y = (_wrapped(z, joint_dtype(x, y)) for z in (x, y))
-    return where(as_term(condition), x, y)
+    c = as_term(condition)
+    return where(strong(c, bool) if is_constant(c) and c.op.weak else c, x, y)
 
 
 def _wrapped(x: Any, dtype: np.dtype) -> Any:

@@ -73,4 +73,9 @@ def is_attempt(top: CodeType) -> bool:
 
 def raising() -> tuple[str, ...]:
     """Return the kinds of floating-point errors that raise at this place, as `np.errstate` names them."""
-    return tuple([kind for kind, what in np.geterr().items() if what == "raise"])
+    return treated("raise")
+
+
+def treated(how: str) -> tuple[str, ...]:
+    """errstate(divide="ignore"), "ignore" → ("divide", "under"): the kinds of errors that are treated so here."""
+    return tuple([kind for kind, what in np.geterr().items() if what == how])

@@ -53,7 +53,7 @@ def common(a: Traced, b: Traced, scalars: bool = False) -> Traced | None:
         return None
     if any(known != other for (_, known), (_, other) in zip(a.assumed, b.assumed, strict=True)):
         return None
-    if a.answers != b.answers:
+    if a.answers != b.answers or a.silent != b.silent:
         return None
     pairs = list(zip(_roots(a), _roots(b), strict=True))
     walk = _Walk(a, scalars)

@@ -27,7 +27,7 @@ from relgrad.ops.arguments import call
 from relgrad.ops.arithmetic import multiply
 from relgrad.ops.failing import Fails
 from relgrad.term import Term, is_term, reachable, subterms, term
-from relgrad.trace.attempts import is_attempt, raising
+from relgrad.trace.attempts import is_attempt, raising, treated
 from relgrad.trace.nesting import Nesting
 from relgrad.types import ArrayType
 
@@ -69,6 +69,10 @@ class Call:
         self.decisions: dict[Term, Decision] = {}
         self.attends: CodeType | None = None
         """The code that calls the function, where it matters to the function what is raised within it."""
+        self.ignored = frozenset(treated("ignore"))
+        """The kinds of floating-point errors of which NumPy does not warn where the function is called."""
+        self.silent: frozenset[str] = frozenset()
+        """Those of which it does not warn where the function computes, besides."""
         self.told = False
         """Whether the function got a text of values, which guards do not tell."""
         self.partial: dict[Term, str] = {}
@@ -251,7 +255,13 @@ def _answered(x: Any, by: Callable[[Call], Any]) -> Any:
 
 
 def attempted(x: Term) -> None:
-    """Raise at this place what computing a term raises, if the function may handle it: else the program raises it."""
+    """Raise at this place what computing a term raises, if the function may handle it: else the program raises it.
+
+    What NumPy is told not to warn of at this place, the program does not warn of.
+    """
+    ignored = treated("ignore") if _calls.values else ()
+    for around in _calls.values:
+        around.silent = around.silent.union(ignored) - around.ignored
     if _calls.values and _calls.values[-1].attends is not None and _has_value(x):
         _calls.values[-1].attempt(x)
 

@@ -156,8 +156,11 @@ def _is_total(op: Any, operands: tuple[Any, ...]) -> bool:
         return True
     axes = [SMALL.astype(x) if isinstance(x, np.dtype) else np.array([x]) for x in operands]
     grid = np.meshgrid(*axes, indexing="ij")
-    with np.errstate(all="ignore"):
-        found = op.compute(*grid)
+    try:
+        with np.errstate(all="ignore"):
+            found = op.compute(*grid)
+    except ValueError:  # as of integers to negative powers
+        return False
     return bool(np.all(np.isfinite(found)))
 
 

@@ -67,6 +67,10 @@ class Number(Tracer):
             args = (first, *_weakened(rest)) if function is np.where else _weakened(args)
         return super().__array_function__(function, types, args, kwargs)
 
+    def __round__(self, digits: int | None = None) -> Any:
+        """round(True, 1) = 1: a truth value is an integer there."""
+        return Tracer.__round__(+self if self.python is bool else self, digits)  # type: ignore[operator]
+
     def __getattr__(self, name: str) -> Any:
         """x.bit_length → that of the decided integer, x.is_integer() → x == floor(x)."""
         if name != "term" and self.python is not float and hasattr(int, name):

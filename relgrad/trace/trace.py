@@ -44,7 +44,7 @@ from relgrad.trace.numbers import traced_argument
 from relgrad.trace.outside import read, settle
 from relgrad.trace.patches import Patches, patched
 from relgrad.trace.refusal import UnrecordedError, refusals
-from relgrad.trace.tracer import Tracer
+from relgrad.trace.tracer import Flat, Tracer
 
 __all__ = [
     "Traced",
@@ -67,8 +67,9 @@ class Traced:
     inside the function does: `params['W']`. `assumed` holds ranges of inputs, and of what is computed of them.
     `outside` holds further inputs, with their values: arrays that the function did not get as arguments. `decisions`
     are the questions that the function asked of values: this is what it computes where they have the same answers.
-    `told` says that it got a text of values as well. `numbers` are the floats that code and outside state hold, where
-    all of that is seen: others were computed.
+    `told` says that it got a text of values as well. `silent` are the kinds of errors that it ignores, by the names of
+    `np.errstate`. `numbers` are the floats that code and outside state hold, where all of that is seen: others were
+    computed.
     """
 
     inputs: tuple[Term, ...]
@@ -80,6 +81,7 @@ class Traced:
     outside: Mapping[Term, Any] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
     told: bool = False
+    silent: frozenset[str] = frozenset()
     numbers: frozenset[float] | None = field(default=None, compare=False)
 
     @property
@@ -242,6 +244,7 @@ def _traced(
         assumed,
         decisions=decisions,
         told=asked.told,
+        silent=asked.silent,
         numbers=guard.numbers,
     )
 
@@ -273,7 +276,8 @@ def _call(fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
             raise error.__cause__ from None
         raise
     except TypeError as error:
-        if isinstance(error, RelgradError) or f"'{Tracer.__name__}'" not in str(error):
+        named = any(f"'{cls.__name__}'" in str(error) for cls in (Tracer, Flat))
+        if isinstance(error, RelgradError) or not named:
             raise
         lines = [f"{f.filename}:{f.lineno}" for f in extract_tb(error.__traceback__) if is_users(f.filename)]
         raise TraceError(

@@ -43,7 +43,7 @@ from relgrad.trace.refusal import (
     refuse_write,
 )
 from relgrad.trace.valueless import Text
-from relgrad.trace.views import SHARING, Origin
+from relgrad.trace.views import SHARING, entries_of
 from relgrad.types import ArrayType
 
 
@@ -195,10 +195,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def flat(self) -> Any:
-        """The entries row by row, to be read."""
-        x = Tracer(self.reshape(-1).term)
-        x.origin = Origin(np.ndarray, ("x.flat is written to", "write x[i, j] = y, or np.put(x, k, y)"))
-        return x
+        """x.flat[k] = v → x[i, j] = v: the entries row by row, whatever the layout of memory."""
+        return entries_of(self, Flat(self.reshape(-1).term))
 
     @flat.setter
     def flat(self, values: Any) -> None:
@@ -253,6 +251,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         """x[0] → a number or a view, x[mask] → chosen entries."""
+        if _is_truth(key):  # x[True] = x[None], x[False] = x[None][:0]
+            return self[None][np.reshape(key, 1)]
         if isinstance(key, Symbolic):
             chosen = asked((np.ndarray, "mask"), (self, key), {})
             if chosen is not NotImplemented:
@@ -291,6 +291,28 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __deepcopy__(self, memo: Any) -> Tracer:
         return memo.setdefault(id(self), self.copy(order="K"))
+
+
+class Flat(Tracer):
+    """x.flat[1:] → a copy, x.flat[1:] = v → x written to: the entries of an array as NumPy's iterator has them."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        """x.flat[0] → a number, x.flat[1:] → a copy."""
+        y = super().__getitem__(key)
+        return y.copy() if y.ndim else y
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """x.flat[1:] = v → x[i, j] = v."""
+        super().__getitem__(...)[key] = value
+
+
+def _is_truth(key: Any) -> bool:
+    """True, x > 0 of a number x → True: whether a key is one truth value, which chooses all of an array or nothing."""
+    if isinstance(key, Tracer):
+        return isinstance(key.kind, ArrayType) and key.kind.shape == () and key.kind.dtype.kind == "b"
+    return isinstance(key, (bool, np.bool_))
 
 
 _SEQUENCES = (list, tuple, str)

@@ -319,7 +319,7 @@ def _round(rounded: Tracer) -> Any:
     """round(2.5) = 2: a whole number as Python's integer, which gives way to the dtypes of arrays;
     a large one is decided.
     """
-    if rounded.dtype.kind == "f":
+    if rounded.dtype.kind == "f" and float(np.finfo(rounded.dtype).max) > 2.0**SURE:
         small = decided(call(np.less, call(np.abs, rounded.term), 2.0**SURE))
         if small is not None and not small:
             return int(rounded)

@@ -34,6 +34,8 @@ AMPLY = 16.0
 """How far a result moves with the last digits of data counts so many times."""
 TURNS = 64.0
 """Angles may lose so many times more than differences do: ordinary programs have angles of any size."""
+MANY = np.float64(2.0**64)
+"""So many times is often enough, and no number of half precision."""
 HALVES = 24
 """So many times rows are asked for again, of which some are left open."""
 SOME = 16
@@ -86,7 +88,7 @@ def lost(part: Any, whole: Any) -> Any:
     array([4., 1.])
     """
     with np.errstate(all="ignore"):
-        return 1 + np.minimum(abs(np.where(part == 0, 0, part / whole)), 2.0**64)
+        return 1 + np.minimum(abs(np.where(part == 0, 0, part / whole)), MANY)
 
 
 def _chance(sums: int, chances: float, bits: int, products: int = 1) -> float:
@@ -132,7 +134,12 @@ def _mean_square(x: Any, axes: tuple[int, ...]) -> Any:
     axes = tuple([a for a in axes if a >= -np.ndim(x)])
     if not axes:
         return _squares(x) / (np.size(x) or 1)
-    return np.add.reduce(np.square(x), axis=axes, keepdims=True) / math.prod([x.shape[a] or 1 for a in axes])
+    if axes == (-1,):
+        squares = np.einsum("...i,...i->...", x, x)[..., None]  # which does not tell of overflow
+    else:
+        with np.errstate(over="ignore"):
+            squares = np.add.reduce(np.square(x), axis=axes, keepdims=True)
+    return squares / math.prod([x.shape[a] or 1 for a in axes])
 
 
 def _squares(x: Any) -> Any:
@@ -142,8 +149,8 @@ def _squares(x: Any) -> Any:
     x = x.reshape(-1)
     x = x if x.dtype.kind == "f" else x.astype(float)  # squares of integers wrap around
     if x.size <= 2 * BLOCK:
-        return x.dot(x)
-    return sum([part.dot(part) for part in np.split(x, range(BLOCK, x.size, BLOCK))])
+        return np.vdot(x, x)  # which does not tell of overflow, as x.dot(x) would
+    return sum([np.vdot(part, part) for part in np.split(x, range(BLOCK, x.size, BLOCK))])
 
 
 def turns_at(*angles: Any, chances: float = 1, bits: int = HALF) -> Any:
@@ -222,7 +229,7 @@ def product_cancels(product: Any, a: Any, b: Any, chances: float = 1, bits: int 
     if not issubclass(type(product), (np.ndarray, np.floating)):
         return False
     size, small = np.abs(product), _chance(np.size(product), chances, bits, a.shape[-1])
-    if size.size == 0 or size.min() >= small * math.sqrt(_squares(a) * _squares(b)):
+    if size.size == 0 or size.min() >= small * math.sqrt(_squares(a)) * math.sqrt(_squares(b)):
         return False
     rows = np.sqrt(np.einsum("...ij,...ij->...i", a, a))[..., None]
     columns = np.sqrt(np.einsum("...ij,...ij->...j", b, b))[..., None, :]
@@ -245,6 +252,7 @@ def ill_conditioned(a: Any, chances: float = 1, bits: int = HALF) -> bool:
     if not issubclass(type(a), np.ndarray) or a.size == 0:
         return False
     n = a.shape[-1]
+    a = a if a.dtype.kind == "f" else a.astype(float)
     try:
         inverse = np.linalg.inv(a)
     except np.linalg.LinAlgError:
@@ -403,9 +411,9 @@ def _moved(draws: Sequence[Function], result: Any, args: Any, kwargs: Any) -> An
         try:
             with np.errstate(all="ignore"):
                 found, lost = drawn(*args, **kwargs)
+                moved = moved | lost | _far(result, _moves(result, found))
         except _FAILURES:
             return True
-        moved = moved | lost | _far(result, _moves(result, found))
         if np.all(moved):
             break
     return moved
