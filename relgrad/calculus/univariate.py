@@ -42,6 +42,8 @@ from relgrad.ops.arithmetic import (
 )
 from relgrad.ops.exponential import log
 from relgrad.ops.increments import Difference
+from relgrad.ops.lengths import Norm
+from relgrad.ops.reduction import Sum
 from relgrad.ops.stable import xlogy
 from relgrad.term import Term, is_term, substitute, subterms
 from relgrad.trace.tracer import Tracer
@@ -274,10 +276,19 @@ def _of_weighted_logs(nodes: Sequence[Term]) -> dict[Term, Term]:
 
 
 def _of_lengths(nodes: Sequence[Term]) -> dict[Term, Term]:
-    """[hypot(x, y), x² + y², √(x² + y²)] → {x² + y²: hypot(x, y)², √(x² + y²): hypot(x, y)}"""
+    """[hypot(x, y), x² + y², √(x² + y²)] → {x² + y²: hypot(x, y)², √(x² + y²): hypot(x, y)};
+    [‖x‖, Σ x²] → {Σ x²: ‖x‖²}
+    """
     lengths = {_squares(t): t for t in nodes if t.op is hypot}
     sums = [t for t in nodes if t.op.as_sum] if lengths else []
     of = {t: h for t in sums if (h := lengths.get(sum_key(sum_of(t)))) and h.type == t.type}
+    norms = {(t.rands[0], t.op.axes): t for t in nodes if type(t.op) is Norm}
+    for t in nodes if norms else ():
+        whole = product_of(t.rands[0]) if type(t.op) is Sum else ProductView(1, {})
+        ((x, k),) = whole.factors.items() if len(whole.factors) == 1 else ((t, 0),)
+        n = norms.get((x, t.op.axes)) if k == 2 and whole.coefficient == 1 else None
+        if n is not None and n.type == t.type:
+            of[t] = n
     roots = {t: of[t.rands[0]] for t in nodes if t.op is sqrt and t.rands[0] in of}
     return {t: square.make_node(h) for t, h in of.items()} | roots
 
