@@ -119,9 +119,9 @@ def _extents(operands: Sequence[Labels], types: Sequence[Any]) -> dict[Hashable,
 
 
 def contract(labels: list[Labels], operands: list[Any], output: Labels) -> Term:
-    """ij,j->i → a @ b, i,i->i → a·b, ij->i → Σ a, ij,ij->i → Σ a·b: the simplest term for an Einstein sum over ground terms.
+    """ij,j->i → a @ b, i,i->i → a·b, ij->i → Σ a, ij,ij->i → Σ a·b: the simplest term for an Einstein sum.
 
-    Any values may label axes.
+    Terms are ground. Any values may label axes.
     """
     operands = [strong(x) for x in operands]
     extents = _extents(labels, [x.type for x in operands])
