@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 from op_table import ROWS
 from ordinary_programs import program
+from scipy.optimize import minimize
 
 import relgrad as rg
 from relgrad import kernels
@@ -30,6 +31,7 @@ from relgrad.kernels import cancels, cancels_at, eft, leave_one_out_prod, rounde
 from relgrad.kernels.containers import parts
 from relgrad.kernels.doubled import elementary
 from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open
+from relgrad.kernels.doubled.precise import Again
 from relgrad.kernels.doubled.products import sliced_product
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import Twin
@@ -963,6 +965,39 @@ def test_losses_and_residuals_of_usual_sizes_are_not_computed_again(f, how, shap
     for _ in range(20):
         g(*[rng.normal(size=shape) for shape in shapes])
     assert len(again) == 0
+
+
+def _logistic_loss(w, x, y):
+    z = x @ w
+    return np.mean(np.log(1 + np.exp(z)) - y * z) + 0.01 * np.sum(w**2)
+
+
+def _half_squares(w, x, y):
+    return np.sum((x @ w - y) ** 2) / 2 + 0.1 * np.sum(w * w)
+
+
+@pytest.mark.parametrize("n", [100, 2000])
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("loss", [_logistic_loss, _half_squares])
+def test_a_gradient_by_data_stands_near_an_optimum(loss, outside, n, monkeypatch):
+    """∇f(w) ≈ 0 moves as far with the last digits of data as rounding on the way moves it."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 3))
+    y = np.where(x @ [1.0, -2.0, 0.5] + rng.normal(size=n) > 0, 1.0, 0.0)
+    of_all = rg.value_and_grad(loss)
+    by_w = rg.value_and_grad(lambda w: loss(w, x, y)) if outside else lambda w: of_all(w, x, y)
+    asked = []
+    monkeypatch.setattr(Again, "better", lambda self, result, *args: asked.append(result) or result)
+    found = minimize(by_w, np.zeros(3), jac=True, method="BFGS")
+    assert np.abs(found.jac).max() < 1e-5
+    assert not asked
+
+
+def test_a_gradient_by_many_numbers_is_computed_again_where_they_tell_its_digits():
+    """1/(1 + x²) − 1/(x²·(1 + x⁻²)) + 10⁻¹²: parts cancel for each x, so it does not matter which digits x ends in."""
+    x = np.random.default_rng(0).uniform(1, 2, 200)
+    got = rg.grad(lambda x: np.sum(np.arctan(x) + np.arctan(1 / x) + 1e-12 * x))(x)
+    np.testing.assert_allclose(got, 1e-12, rtol=1e-14)
 
 
 def test_what_is_summed_on_matters_beside_what_it_is_added_to(monkeypatch):

@@ -50,8 +50,8 @@ from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
 from relgrad.dependence import labels_of
 from relgrad.interpret import interpret
-from relgrad.kernels.doubled.named import is_decimal
 from relgrad.kernels.doubled.precise import CHANCE, SMALL, TURNS
+from relgrad.kernels.numbers import is_decimal
 from relgrad.kernels.watched import SURE
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant, is_float

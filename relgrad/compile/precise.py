@@ -29,8 +29,9 @@ from relgrad import kernels
 from relgrad.compile.function import Beside, Compiled, compile_program
 from relgrad.compile.guards import is_entrywise, is_extreme, is_rowwise
 from relgrad.compile.source import Source
-from relgrad.kernels.doubled.named import is_decimal, known_as
+from relgrad.kernels.doubled.named import known_as
 from relgrad.kernels.doubled.precise import Again, Wider, mending
+from relgrad.kernels.numbers import is_decimal
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, as_term, constant, is_constant, is_float
 from relgrad.ops.arithmetic import add, multiply, negative, sign, subtract
@@ -265,10 +266,15 @@ def mended(
         entrywise = not traced.outside and is_entrywise(every)
         return Written(program, entrywise, not entrywise and is_rowwise(every, traced.inputs))
 
+    # Which of numbers is the largest may change with their last digits, and the derivative is one of them for all that.
+    is_choice = any(t.op.kernel == "ties" for t in compiled.program.guards)
+    derivative = not is_choice and any(t.op.implicit for t in subterms(*traced.outputs))
+
     def joined(function: Callable[..., Any], outside: Mapping[Term, Any]) -> Callable[..., Any]:
         return mending(
             function,
             lambda: (w := written()) and Again(w.program.at(outside).function, w.entrywise, w.rowwise),
+            derivative,
         )
 
     def shown(main: Compiled, outside: Mapping[Term, Any]) -> Source:
@@ -276,6 +282,7 @@ def mended(
             return alone().at(outside).whole()
         other = found.program.at(outside).program
         how = ", entrywise=True" if found.entrywise else ", rowwise=True" if found.rowwise else ""
+        how += ", derivative=True" if derivative else ""
         return main.whole().decorated("precise", f"@precise(by={other.name}{how})", [other])
 
     alone = cache(plain)

@@ -199,6 +199,12 @@ def alike(*args: Any) -> list[Any]:
     return [kind.of(x) for x in args]
 
 
+def is_decimal(v: Any) -> bool:
+    """Whether a number is a decimal of up to 15 digits, or 6 in float32, as people write them."""
+    kind = type(v)
+    return kind(f"{v:.{np.finfo(kind).precision}g}") == v
+
+
 def innermost(f: Any) -> Any:
     """@errstate(…) def f → f: the function that others wrap."""
     while hasattr(f, "__wrapped__"):

@@ -9,13 +9,24 @@ x·y − z                      Drawn    (x·y·(1 + u·ε) − z)·(1 + v·ε):
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from relgrad.kernels.containers import mapped, parts
-from relgrad.kernels.numbers import JOINS, MOVES, Numbers, is_floating, lowered, near_by_rules, of_floats
+from relgrad.kernels.numbers import (
+    JOINS,
+    MOVES,
+    Numbers,
+    innermost,
+    is_decimal,
+    is_floating,
+    lowered,
+    near_by_rules,
+    of_floats,
+)
 
 NEAR = 2.0**-20
 """A number that is outside by more than so much of itself is no rounding of one inside."""
@@ -28,6 +39,13 @@ EXACT = {
     *(np.where, np.max, np.min, np.sort, *MOVES, *JOINS),
 }
 """Those that round nothing."""
+CHANCES = np.array([0x9E3779B97F4A7C15, 0xD1342543DE82EF95, 0xA24BAED4963EE407], np.uint64)
+"""Digits times one of these, modulo 2⁶⁴, are as good as drawn."""
+SIGN_AND_DIGITS = np.uint64(0x800FFFFFFFFFFFFF)
+WRITTEN = 1000
+"""Nobody writes so many numbers."""
+HALF = 26
+"""Half of the digits of a float64."""
 SURE = 8.0
 """Where so many times more is lost than a test asks for, digits are lost whatever chance says."""
 
@@ -135,8 +153,7 @@ class Drawn(Watched):
     """
 
     __slots__ = ()
-    chance = np.uint64(0x9E3779B97F4A7C15)
-    """Digits times this, modulo 2⁶⁴, are as good as drawn."""
+    chance = 0
 
     @classmethod
     def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -146,17 +163,62 @@ class Drawn(Watched):
 
     @classmethod
     def _rounded(cls, x: Any) -> Any:
-        if not is_floating(x):
-            return x
-        u = (np.asarray(x, np.float64).view(np.uint64) * cls.chance).view(np.int64) * 2.0**-63
-        return (x + x * ((u + np.copysign(1, u)) * np.finfo(x.dtype).eps)).astype(x.dtype)
+        return rounded(x, cls.chance)
 
 
 class DrawnAgain(Drawn):
     """Drawn, by another chance."""
 
     __slots__ = ()
-    chance = np.uint64(0xD1342543DE82EF95)
+    chance = 1
+
+
+class Blurred:
+    """x, y ↦ x·y − z → (1 + t·ε)·x·(1 + u·ε)·y − (1 + v·ε)·z: a function of data that are rounded to half their digits.
+
+    ε is 2⁻²⁶, so that what is rounded on the way moves the result by far less.
+    Data are arguments, and arrays of constants, unless all their entries are decimals as people write them.
+    """
+
+    def __init__(self, function: Any):
+        self._function = function
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        names = innermost(self._function).__globals__.items()
+        return {name: x for name, x in names if is_floating(x) and np.size(x) > 1 and not _is_written(x)}
+
+    @property
+    def size(self) -> int:
+        """How many data there are."""
+        return sum(map(np.size, self._data.values()))
+
+    def __call__(self, chance: int, /, *args: Any, **kwargs: Any) -> Any:
+        """Return f(x) by one of several chances, in floats alone."""
+        f, blurred = innermost(self._function), partial(rounded, chance=chance, digits=HALF)
+        names = {**f.__globals__, **mapped(blurred, self._data)}
+        function = FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
+        function.__kwdefaults__ = f.__kwdefaults__
+        return function(*[mapped(blurred, x) for x in args], **mapped(blurred, kwargs))
+
+
+def rounded(x: Any, chance: int, digits: int | None = None) -> Any:
+    """0.1 → 0.1·(1 + u·ε), 1 ≤ |u| < 2: a float that chance, which is in its digits, rounds; others as they are.
+
+    ε is 2^-digits, or that of the type.
+    """
+    if not is_floating(x):
+        return x
+    kind = np.result_type(x)
+    drawn = np.asarray(x, np.float64).view(np.uint64) * CHANCES[chance] & SIGN_AND_DIGITS
+    unit = np.float64(0.5 ** (np.finfo(kind).nmant if digits is None else digits)).view(
+        np.uint64
+    )  # an exponent alone
+    return (x + x * (drawn | unit).view(np.float64)).astype(kind)
+
+
+def _is_written(x: Any) -> bool:
+    return np.size(x) <= WRITTEN and all(map(is_decimal, np.ravel(x)))
 
 
 def _surely(test: Any) -> Any:

@@ -23,7 +23,7 @@ from relgrad.kernels.doubled.arrays import FUNCTIONS
 from relgrad.kernels.doubled.elementary import constants, pair
 from relgrad.kernels.doubled.entries import constant, subtract
 from relgrad.kernels.doubled.number import TINY, Doubled, Undecided, with_error
-from relgrad.kernels.numbers import alike
+from relgrad.kernels.numbers import alike, is_decimal
 
 UFUNCS, NAMED = Doubled.ufuncs, Doubled.named
 _SHIFT, _STIRLING, _LARGE = 32, 18, 1e6
@@ -243,12 +243,6 @@ def _rounded(x: Any) -> Doubled:
 def unit(x: Any) -> float:
     """Half a unit in the last place of floats in [1, 2), of float32 where all numbers are such."""
     return 2.0**-24 if np.all(x.astype(np.float32) == x) else 2.0**-53
-
-
-def is_decimal(v: Any) -> bool:
-    """Whether a number is a decimal of up to 15 digits, or 6 in float32, as people write them."""
-    kind = type(v)
-    return kind(f"{v:.{np.finfo(kind).precision}g}") == v
 
 
 def written(x: Any) -> Doubled:

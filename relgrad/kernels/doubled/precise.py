@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,23 @@ from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.doubled.number import BLOCK, Doubled, GivenUp, is_open
 from relgrad.kernels.extended.retry import filled
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_floating, is_nan, lowered
-from relgrad.kernels.watched import SURE, Drawn, DrawnAgain, Inside
+from relgrad.kernels.watched import CHANCES, HALF, SURE, Blurred, Drawn, DrawnAgain, Inside
 
 Function = Callable[..., Any]
 CHANCE, SMALL = 2.0**-4, 1000
 """A single number may lose so much, of few; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
 NOISE = 64.0
 """Results that move by fewer units of rounding, if chance rounds on the way, have their digits."""
+DATA = 64
+"""More arguments than this are data, whose last digits are those of a measurement, or of an optimum."""
+AMPLY = 16.0
+"""How far a result moves with the last digits of data counts so many times."""
 TURNS = 64.0
 """Angles may lose so many times more than differences do: ordinary programs have angles of any size."""
 HALVES = 24
 """So many times rows are asked for again, of which some are left open."""
 SOME = 16
-"""Bits that are lost of entries that are computed again by themselves, however many there are."""
-HALF = 26
-"""And where the whole is computed again: half of the digits of a float64."""
+"""Bits that are lost of entries that are computed again by themselves, however many there are; HALF of the whole."""
 
 
 def cancels_at(result: Any, *parts: Any, chances: float = 1, bits: int = SOME) -> Any:
@@ -280,7 +283,9 @@ def ties(x: Any, m: Any, chances: float = 1, bits: int = HALF) -> bool:
     return bool(np.count_nonzero(near) > np.count_nonzero(np.isfinite(m) & (m != 0)))
 
 
-def precise(by: Callable[..., Any], entrywise: bool = False, rowwise: bool = False) -> Callable[[Any], Any]:
+def precise(
+    by: Callable[..., Any], entrywise: bool = False, rowwise: bool = False, derivative: bool = False
+) -> Callable[[Any], Any]:
     """Return a decorator of functions that return a result, and where to ask another for it, in doubled arithmetic.
 
     >>> def as_written(b, c):
@@ -296,9 +301,10 @@ def precise(by: Callable[..., Any], entrywise: bool = False, rowwise: bool = Fal
     stand in its place, if what the other function has decided, and returns besides, comes out in floats as well.
     Of an `entrywise` function, only the entries that are asked for are computed again; of a `rowwise` one those rows by
     themselves that others leave open. NaN is asked for, too, where arguments are none, unless the function is far
-    outside its domain.
+    outside its domain. A `derivative` by many numbers, which is near 0 at each optimum, stands where it moves as far
+    with their last digits.
     """
-    return lambda function: mending(function, lambda: Again(by, entrywise, rowwise))
+    return lambda function: mending(function, lambda: Again(by, entrywise, rowwise), derivative)
 
 
 def wider(by: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -316,20 +322,23 @@ def wider(by: Callable[..., Any]) -> Callable[[Any], Any]:
     return lambda function: mending(function, lambda: Wider(by))
 
 
-def mending(function: Callable[..., Any], by: Callable[[], Again | Wider | None]) -> Callable[..., Any]:
+def mending(
+    function: Callable[..., Any], by: Callable[[], Again | Wider | None], derivative: bool = False
+) -> Callable[..., Any]:
     """f, by → f that is mended by another function, which is asked for when it is needed; or by none."""
     again = functools.cache(by)
-    call = _asking(function, again, told=False)
-    call.told = _asking(function, again, told=True)  # type: ignore[attr-defined]  # for who asks for NaN besides
+    call = _asking(function, again, derivative, told=False)
+    call.told = _asking(function, again, derivative, told=True)  # type: ignore[attr-defined]  # for who asks for NaN besides
     return call
 
 
 def _asking(
-    function: Callable[..., Any], again: Callable[[], Again | Wider | None], told: bool
+    function: Callable[..., Any], again: Callable[[], Again | Wider | None], derivative: bool, told: bool
 ) -> Callable[..., Any]:
     """f, again → f(x), mended by another function where that is needed; and whether NaN may be in it, if `told`."""
     attempt = getattr(function, "attempt", None)
     draws = [Twin(function, kind) for kind in (Drawn, DrawnAgain)]
+    blurred = Blurred(function) if derivative else None
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -352,10 +361,14 @@ def _asking(
             nan = has_nan(result)
         none = nan and _has_rows_of_numbers(result, args, kwargs)
         asked = lost.any() if isinstance(lost, np.ndarray) else lost
-        if asked and in_floats and not nan and sum(map(np.size, parts((args, kwargs)))) <= SMALL:
-            moved = _moved(draws, result, args, kwargs)
-            lost = lost & (moved if np.shape(moved) == np.shape(lost) else np.any(moved))
-            asked = np.any(lost)
+        if asked and in_floats and not nan:
+            size = sum(map(np.size, parts((args, kwargs))))
+            of_data = blurred if blurred and size + blurred.size > DATA else None
+            blur = of_data and _blur(of_data, result, args, kwargs)
+            if size <= SMALL or of_data:
+                moved = _moved(draws if size <= SMALL else draws[:1], result, args, kwargs, blur)
+                lost = lost & (moved if np.shape(moved) == np.shape(lost) else np.any(moved))
+                asked = np.any(lost)
         if (none or asked) and (other := again()) is not None:
             with np.errstate(all="ignore"):
                 result = other.better(result, lost, none, args, kwargs)
@@ -366,24 +379,41 @@ def _asking(
     return call
 
 
-def _moved(draws: Sequence[Function], result: Any, args: Any, kwargs: Any) -> Any:
-    """f(x) → where entries are others if chance rounds on the way, or digits are lost for sure."""
+def _moved(draws: Sequence[Function], result: Any, args: Any, kwargs: Any, blur: Sequence[Any] | None) -> Any:
+    """f(x) → where entries are others if chance rounds on the way, or digits are lost for sure.
+
+    Where there is a `blur`, entries may move as far as that; then nothing is sure.
+    """
     moved: Any = False
-    entrywise = len({np.shape(x) for x in parts(result)}) == 1
+    before = parts(result)
+    entrywise = len(set(map(np.shape, before))) == 1
     for drawn in draws:
         try:
             with np.errstate(all="ignore"):
                 found, lost = drawn(*args, **kwargs)
         except _FAILURES:
             return True
-        moved = moved | lost
-        for x, y in zip(parts(result), map(lowered, parts(found)), strict=True):
+        moved = moved | lost if blur is None else moved
+        after = map(lowered, parts(found))
+        for x, y, most in zip(before, after, blur or repeat(0.0), strict=blur is not None):
             if is_floating(x):
-                far = ~(np.abs(y - x) <= NOISE * np.finfo(x.dtype).eps * np.abs(x))
+                far = ~(np.abs(y - x) <= np.maximum(NOISE * np.finfo(x.dtype).eps * np.abs(x), most))
                 moved = moved | (far if entrywise else np.any(far))
         if np.all(moved):
             break
     return moved
+
+
+def _blur(blurred: Blurred, result: Any, args: Any, kwargs: Any) -> list[Any]:
+    """f(x) → 16·|f(x·(1 + u·√ε)) − f(x)|·√ε: how far each array of a result moves with the last digits of arguments."""
+    found = [np.zeros(np.shape(x)) for x in parts(result)]
+    for chance in range(len(CHANCES)):
+        with np.errstate(all="ignore"):
+            other, _ = blurred(chance, *args, **kwargs)
+        for x, y, most in zip(parts(result), parts(other), found, strict=True):
+            if is_floating(x):
+                np.maximum(most, (AMPLY * 0.5**HALF) * np.abs(y - x), out=most)
+    return found
 
 
 def _has_rows_of_numbers(result: Any, args: Any, kwargs: Any) -> bool:
