@@ -7,6 +7,7 @@ from relgrad.ops import (
     deviation,
     log1mexp,
     log_softmax,
+    log_softmax_pullback,
     logmeanexp,
     logsumexp,
     softmax,
@@ -282,6 +283,12 @@ def log_of_effective_sample_size(x, axis):
         -logsumexp(2 * log_softmax(x, axis=axis), axis=axis, keepdims=True),
         varying_along(x, axis),
     )
+
+
+@relation(source="R(p, p) = p - p·Σp/Σp = 0: what flows to Σ p·log p by its logarithms")
+def log_softmax_pullback_of_shares(z, axis):
+    """The pullback of a log-softmax has none of the shares, since they sum to one whatever the argument is."""
+    return log_softmax_pullback(softmax(z, axis=axis), softmax(z, axis=axis), axis=axis), 0
 
 
 @relation(

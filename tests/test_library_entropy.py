@@ -143,3 +143,15 @@ def test_the_divergence_of_rare_events_knows_the_distance_of_their_complements()
     for precise in (True, False):
         assert rg.stabilize(f, precise=precise)(p, q) == pytest.approx(p * np.log(p / q) + q - p, rel=1e-15)
     assert rg.stabilize(f)(1.0, 0.5) == pytest.approx(np.log(2), rel=1e-15)
+
+
+@pytest.mark.parametrize("n", [50, 200, 1000])
+def test_running_sums_of_exponentials_of_any_length(n):
+    """log cumsum(eˣ) and its gradient: sums of few entries each in the log domain, longer ones in extended range."""
+    x, rows = np.linspace(-1500, 900, n), np.tri(n) > 0
+    log_sums = lambda x: np.log(np.cumsum(np.exp(x)))
+    want = np.logaddexp.accumulate(x)
+    np.testing.assert_allclose(rg.stabilize(log_sums)(x), want, rtol=1e-15)
+    k = np.cos(np.arange(n))
+    got = rg.grad(lambda x: np.sum(log_sums(x) * k))(x)
+    np.testing.assert_allclose(got, k @ np.exp(np.where(rows, x - want[:, None], -np.inf)), atol=1e-12)

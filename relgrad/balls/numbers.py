@@ -26,7 +26,7 @@ from relgrad.kernels.doubled import computed, given, rounded, tied
 from relgrad.kernels.doubled.named import known_as, largest, unit
 from relgrad.kernels.doubled.number import Doubled, GivenUp, Undecided
 from relgrad.kernels.extended.number import Extended
-from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, lowered, share_rules
+from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, innermost, lowered, share_rules
 from relgrad.leaf import Input
 from relgrad.op import Op, Symbolic, as_term
 from relgrad.ops.arguments import as_balls
@@ -140,9 +140,10 @@ class Balls(Numbers):
     def programs(cls, function: Callable[..., Any]) -> list[Callable[..., Any]]:
         """Return a function as written in balls, of more and more digits.
 
-        Raises Undecided; and GivenUp, where more digits are of no use. What stays open, as 0/0 does, is infinitely
-        far off.
+        Raises Undecided; and GivenUp, where more digits are of no use, as they are beside numbers that were computed
+        before. What stays open, as 0/0 does, is infinitely far off.
         """
+        precisions = PRECISIONS[:1] if "computed" in innermost(function).__globals__ else PRECISIONS
         twin = Twin(function, cls)
 
         def in_digits(bits: int) -> Callable[..., Any]:
@@ -155,7 +156,7 @@ class Balls(Numbers):
 
             return call
 
-        return list(map(in_digits, PRECISIONS))
+        return list(map(in_digits, precisions))
 
     @classmethod
     def _tried(cls, compute: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:

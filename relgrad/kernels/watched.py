@@ -186,17 +186,21 @@ class Blurred:
     @cached_property
     def _data(self) -> dict[str, Any]:
         names = innermost(self._function).__globals__.items()
-        return {name: x for name, x in names if is_floating(x) and np.size(x) > 1 and not _is_written(x)}
+        return {name: x for name, x in names if is_floating(x) and np.size(x) > 1}
+
+    @cached_property
+    def _unwritten(self) -> dict[str, Any]:
+        return {name: x for name, x in self._data.items() if not _is_written(x)}
 
     @property
     def size(self) -> int:
-        """How many data there are."""
+        """How many numbers are among the constants."""
         return sum(map(np.size, self._data.values()))
 
     def __call__(self, chance: int, /, *args: Any, **kwargs: Any) -> Any:
         """Return f(x) by one of several chances, in floats alone."""
         f, blurred = innermost(self._function), partial(rounded, chance=chance, digits=HALF)
-        names = {**f.__globals__, **mapped(blurred, self._data)}
+        names = {**f.__globals__, **mapped(blurred, self._unwritten)}
         function = FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
         function.__kwdefaults__ = f.__kwdefaults__
         return function(*[mapped(blurred, x) for x in args], **mapped(blurred, kwargs))

@@ -54,8 +54,9 @@ from relgrad.ops.structure import broadcast_to, expand, squeeze
 from relgrad.term import Term, is_term, kept
 from relgrad.types import Extent, Shape, broadcast_shapes
 
-LARGEST = 1 << 21
-"""A matrix product is formed entry by entry in the log domain where it has at most so many products of entries."""
+LARGEST, OFTEN = 1 << 21, 64
+"""A matrix product, and a running sum, are formed entry by entry in the log domain of at most so many products of
+entries, each entry in so many of them: extended range costs less than more."""
 
 
 def is_exponential(t: Any) -> bool:
@@ -177,7 +178,14 @@ def summands_of(t: Term) -> SumView:
 
 
 def as_sum(t: Term) -> Term | None:
-    """(A @ B)_ik = Σ_j a_ij·b_jk, cumsum(a)_i = Σ_j [j ≤ i]·a_j: as one sum over an axis; None of too many products."""
+    """(A @ B)_ik = Σ_j a_ij·b_jk, cumsum(a)_i = Σ_j [j ≤ i]·a_j: as one sum over an axis; None of too many products.
+
+    It is the same term each time, though constants of many entries are not.
+    """
+    return kept(t, "as sum", _as_sum, lambda _: ())
+
+
+def _as_sum(t: Term) -> Term | None:
     if type(t.op) is MatMul:
         a, b = t.rands
         a, b, axis = expand(a, (-1,)), expand(b, (-3,)), -2
@@ -189,7 +197,8 @@ def as_sum(t: Term) -> Term | None:
         rows = np.tri(extent, dtype=a.type.dtype).reshape((extent, extent) + (1,) * (-1 - axis))
         a, b = expand(a, (axis - 1,)), constant(rows)
     shape = broadcast_shapes(a.type.shape, b.type.shape)
-    if None in shape or math.prod(n or 0 for n in shape) > LARGEST:
+    size, entries = math.prod(n or 0 for n in shape), sum(x.type.size or 0 for x in (t, *t.rands))
+    if None in shape or size > min(LARGEST, OFTEN * entries):
         return None
     return squeeze(Sum((axis,)).make_node(multiply(a, b)), (axis,))
 

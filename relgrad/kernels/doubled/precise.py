@@ -21,8 +21,8 @@ CHANCE, SMALL = 2.0**-4, 1000
 """A single number may lose so much, of few; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
 NOISE = 64.0
 """Results that move by fewer units of rounding, if chance rounds on the way, have their digits."""
-DATA = 64
-"""More arguments than this are data, whose last digits are those of a measurement, or of an optimum."""
+DATA = 16
+"""More numbers than this are data, whose last digits are those of a measurement, or of an optimum."""
 AMPLY = 16.0
 """How far a result moves with the last digits of data counts so many times."""
 TURNS = 64.0
