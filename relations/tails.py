@@ -5,7 +5,6 @@ import numpy as np
 from relgrad.ops import (
     erfc,
     erfcx,
-    erfcx_n,
     log_cosh,
     mills,
     ndtr,
@@ -45,18 +44,3 @@ def two_minus_complementary_error_function(x):
 def log_of_hyperbolic_cosine_minus_size(x):
     """The log of a hyperbolic cosine less what it grows like."""
     return log_cosh(x) - np.abs(x), np.log1p(np.expm1(-2 * np.abs(x)) / 2)
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.18.8; Ament et al. 2023, section 4")
-def normal_density_plus_argument_times_distribution_function(x):
-    """The integral of a normal distribution function, whose parts nearly cancel in the lower tail."""
-    below = x < 0
-    u = np.where(below, -x, 0) / np.sqrt(2)
-    return (
-        x * ndtr(x) + np.exp(-x * x / 2) / np.sqrt(2 * np.pi),
-        np.where(
-            below,
-            np.exp(-x * x / 2) * -erfcx_n(u, 1) / np.sqrt(8),
-            x * ndtr(x) + np.exp(-x * x / 2) / np.sqrt(2 * np.pi),
-        ),
-    )

@@ -55,7 +55,7 @@ def _complement_of(t: Term) -> Term | None:
     if op in (absolute, fabs) and (of_size := _of_size(t.rands[0])) is not None:
         return complement_of(of_size)
     if op is divide or type(op) is Gibbs:
-        return _share_of_others(t)
+        return _share_of_others(t) if t.ground else None
     if isinstance(op, Prod) and (rest := _left(t.rands[0])) is not None:
         return negative(Prod1pm1(op.axes).make_node(negative(rest)))
     lefts = {x: left for x in _chosen(t) if (left := x.cache["complement"]) is not None}
@@ -86,7 +86,7 @@ def _share_of_others(t: Term) -> Term | None:
     left = Complement(axes).make_node(shares)
     for node in reversed(path[:-1]):
         left = node.op.make_node(left, *node.rands[1:])
-    return left
+    return fit(left, t)
 
 
 def _chosen(t: Term) -> Sequence[Term]:

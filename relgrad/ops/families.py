@@ -20,7 +20,6 @@ from relgrad.types import POSITIVE, REAL, Interval
 
 __all__ = [
     "erfcx",
-    "erfcx_n",
     "exprel_n",
     "log1prel_n",
     "sinc_n",
