@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
 
 import relgrad as rg
 from relgrad.kernels.numbers import Twin
@@ -75,6 +76,27 @@ def fitted(n: int) -> tuple[Any, ...]:
     return w + 1e-6 * normal(8), x, x @ w
 
 
+def at_optimum(loss: Callable[..., Any]) -> Callable[[int], tuple[Any, ...]]:
+    """n → (w, x, y) with ∂loss/∂w ≈ 0: where an optimiser ends, and most entries of the gradient cancel."""
+
+    def arguments(n: int) -> tuple[Any, ...]:
+        w, x, _ = regression(n)
+        y = np.where(RNG.random(n) < 0.5, 0.0, 1.0)
+        return minimize(rg.value_and_grad(loss, precise=False), w, (x, y), "BFGS", jac=True, tol=1e-9).x, x, y
+
+    return arguments
+
+
+def squares(w: Any, x: Any, y: Any) -> Any:
+    """The loss of least squares."""
+    return np.sum((y - x @ w) ** 2)
+
+
+def decayed(loss: Callable[..., Any]) -> Callable[..., Any]:
+    """loss(w) → loss(w) + w²/100"""
+    return lambda w, x, y: loss(w, x, y) + 0.01 * np.sum(w**2)
+
+
 def layer(n: int) -> tuple[Any, ...]:
     """Return the same for a network."""
     return {"W": normal(8, 16), "b": normal(16), "v": normal(16)}, normal(n, 8), normal(n)
@@ -84,9 +106,11 @@ ROWS = (
     Row("discriminant", rg.stabilize, lambda a, b, c: b * b - 4 * a * c, lambda n: tuple(normal(3, n))),
     Row("polynomial", rg.stabilize, lambda x: x**3 - 2 * x * x + x - 0.3, lambda n: (normal(n),)),
     Row("residuals", rg.stabilize, lambda w, x, y: y - x @ w, regression),
-    Row("least squares", rg.grad, lambda w, x, y: np.sum((y - x @ w) ** 2), regression),
-    Row("…, fitted", rg.grad, lambda w, x, y: np.sum((y - x @ w) ** 2), fitted),
+    Row("least squares", rg.grad, squares, regression),
+    Row("…, fitted", rg.grad, squares, fitted),
+    Row("…, at an optimum", rg.grad, decayed(squares), at_optimum(decayed(squares))),
     Row("logistic regression", rg.value_and_grad, logistic, regression),
+    Row("…, at an optimum", rg.value_and_grad, decayed(logistic), at_optimum(decayed(logistic))),
     Row("network", rg.value_and_grad, network, layer),
     Row("heat", rg.stabilize, heat, lambda n: (np.sin(np.linspace(0, 6, n)) + 0.01 * normal(n), 0.1)),
     Row("pendulum", rg.stabilize, pendulum, lambda n: tuple(normal(2, n))),

@@ -9,6 +9,7 @@ x·y − z                      Drawn    (x·y·(1 + u·ε) − z)·(1 + v·ε):
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, partial
 from types import FunctionType
 from typing import Any
@@ -44,8 +45,10 @@ CHANCES = np.array([0x9E3779B97F4A7C15, 0xD1342543DE82EF95, 0xA24BAED4963EE407],
 SIGN_AND_DIGITS = np.uint64(0x800FFFFFFFFFFFFF)
 WRITTEN = 1000
 """Nobody writes so many numbers."""
-HALF = 26
-"""Half of the digits of a float64."""
+HALF, COMPUTED = 26, 6
+"""Half of the bits of a float64; and how many of its last ones a number lacks that was computed before."""
+DATA = 16
+"""More numbers are data, whose last digits are those of a measurement, or of an optimum."""
 SURE = 8.0
 """Where so many times more is lost than a test asks for, digits are lost whatever chance says."""
 
@@ -176,34 +179,36 @@ class DrawnAgain(Drawn):
 class Blurred:
     """x, y ↦ x·y − z → (1 + t·ε)·x·(1 + u·ε)·y − (1 + v·ε)·z: a function of data that are rounded to half their digits.
 
-    ε is 2⁻²⁶, so that what is rounded on the way moves the result by far less.
-    Data are arguments, and arrays of constants, unless all their entries are decimals as people write them.
+    ε is 2⁻²⁶, so that what is rounded on the way moves the result by far less. Data are arguments, if `arguments` are,
+    and arrays among the constants that were computed before, as all are whose entries are no decimals of few digits:
+    how far these are off is not known, and ε is 64 times as large.
     """
 
-    def __init__(self, function: Any):
-        self._function = function
+    def __init__(self, function: Any, arguments: bool):
+        self._function, self._arguments = function, arguments
 
     @cached_property
-    def _data(self) -> dict[str, Any]:
+    def _constants(self) -> dict[str, Any]:
         names = innermost(self._function).__globals__.items()
         return {name: x for name, x in names if is_floating(x) and np.size(x) > 1}
 
     @cached_property
-    def _unwritten(self) -> dict[str, Any]:
-        return {name: x for name, x in self._data.items() if not _is_written(x)}
+    def _computed(self) -> dict[str, Any]:
+        return {name: x for name, x in self._constants.items() if not _is_written(x)}
 
-    @property
-    def size(self) -> int:
-        """How many numbers are among the constants."""
-        return sum(map(np.size, self._data.values()))
+    def of(self, size: int) -> Callable[..., Any] | None:
+        """size → f of a chance and of arguments of so many numbers; None if none are data."""
+        arguments = self._arguments and size + sum(map(np.size, self._constants.values())) > DATA
+        return partial(self._called, arguments) if arguments or self._computed else None
 
-    def __call__(self, chance: int, /, *args: Any, **kwargs: Any) -> Any:
+    def _called(self, arguments: bool, chance: int, /, *args: Any, **kwargs: Any) -> Any:
         """Return f(x) by one of several chances, in floats alone."""
-        f, blurred = innermost(self._function), partial(rounded, chance=chance, digits=HALF)
-        names = {**f.__globals__, **mapped(blurred, self._unwritten)}
+        f, computed = innermost(self._function), partial(rounded, chance=chance, digits=HALF - COMPUTED)
+        names = {**f.__globals__, **mapped(computed, self._computed)}
         function = FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
         function.__kwdefaults__ = f.__kwdefaults__
-        return function(*[mapped(blurred, x) for x in args], **mapped(blurred, kwargs))
+        change = partial(rounded, chance=chance, digits=HALF) if arguments else lambda x: x
+        return function(*[mapped(change, x) for x in args], **mapped(change, kwargs))
 
 
 def rounded(x: Any, chance: int, digits: int | None = None) -> Any:

@@ -21,8 +21,6 @@ CHANCE, SMALL = 2.0**-4, 1000
 """A single number may lose so much, of few; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
 NOISE = 64.0
 """Results that move by fewer units of rounding, if chance rounds on the way, have their digits."""
-DATA = 16
-"""More numbers than this are data, whose last digits are those of a measurement, or of an optimum."""
 AMPLY = 16.0
 """How far a result moves with the last digits of data counts so many times."""
 TURNS = 64.0
@@ -301,8 +299,8 @@ def precise(
     stand in its place, if what the other function has decided, and returns besides, comes out in floats as well.
     Of an `entrywise` function, only the entries that are asked for are computed again; of a `rowwise` one those rows by
     themselves that others leave open. NaN is asked for, too, where arguments are none, unless the function is far
-    outside its domain. A `derivative` by many numbers, which is near 0 at each optimum, stands where it moves as far
-    with their last digits.
+    outside its domain. What moves as far with the last digits of data stands, as a `derivative` does near an optimum,
+    for which arguments are data, if they are many numbers.
     """
     return lambda function: mending(function, lambda: Again(by, entrywise, rowwise), derivative)
 
@@ -338,7 +336,7 @@ def _asking(
     """f, again → f(x), mended by another function where that is needed; and whether NaN may be in it, if `told`."""
     attempt = getattr(function, "attempt", None)
     draws = [Twin(function, kind) for kind in (Drawn, DrawnAgain)]
-    blurred = Blurred(function) if derivative else None
+    blurred = Blurred(function, derivative)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -363,10 +361,10 @@ def _asking(
         asked = lost.any() if isinstance(lost, np.ndarray) else lost
         if asked and in_floats and not nan:
             size = sum(map(np.size, parts((args, kwargs))))
-            of_data = blurred if blurred and size + blurred.size > DATA else None
+            of_data = blurred.of(size)
             blur = of_data and _blur(of_data, result, args, kwargs)
             if size <= SMALL or of_data:
-                moved = _moved(draws if size <= SMALL else draws[:1], result, args, kwargs, blur)
+                moved = _moved(draws[:1] if of_data else draws, result, args, kwargs, blur)
                 lost = lost & (moved if np.shape(moved) == np.shape(lost) else np.any(moved))
                 asked = np.any(lost)
         if (none or asked) and (other := again()) is not None:
@@ -404,8 +402,8 @@ def _moved(draws: Sequence[Function], result: Any, args: Any, kwargs: Any, blur:
     return moved
 
 
-def _blur(blurred: Blurred, result: Any, args: Any, kwargs: Any) -> list[Any]:
-    """f(x) → 16·|f(x·(1 + u·√ε)) − f(x)|·√ε: how far each array of a result moves with the last digits of arguments."""
+def _blur(blurred: Function, result: Any, args: Any, kwargs: Any) -> list[Any]:
+    """f(x) → 16·|f(x·(1 + u·√ε)) − f(x)|·√ε: how far each array of a result moves with the last digits of data."""
     found = [np.zeros(np.shape(x)) for x in parts(result)]
     for chance in range(len(CHANCES)):
         with np.errstate(all="ignore"):
