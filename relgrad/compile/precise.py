@@ -32,6 +32,7 @@ from relgrad.compile.source import Source
 from relgrad.kernels.doubled.named import known_as
 from relgrad.kernels.doubled.precise import Again, Wider, mending
 from relgrad.kernels.numbers import is_decimal
+from relgrad.kernels.watched import Blurred
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, as_term, constant, is_constant, is_float
 from relgrad.ops.arithmetic import add, multiply, negative, sign, subtract
@@ -274,7 +275,7 @@ def mended(
         return mending(
             function,
             lambda: (w := written()) and Again(w.program.at(outside).function, w.entrywise, w.rowwise),
-            derivative,
+            Blurred(function, derivative),
         )
 
     def shown(main: Compiled, outside: Mapping[Term, Any]) -> Source:

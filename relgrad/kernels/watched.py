@@ -45,6 +45,8 @@ CHANCES = np.array([0x9E3779B97F4A7C15, 0xD1342543DE82EF95, 0xA24BAED4963EE407],
 SIGN_AND_DIGITS = np.uint64(0x800FFFFFFFFFFFFF)
 WRITTEN = 1000
 """Nobody writes so many numbers."""
+COARSER = 12
+"""Bits that are rounded off besides, to see how far rounding moves what it seldom moves."""
 HALF, COMPUTED = 26, 6
 """Half of the bits of a float64; and how many of its last ones a number lacks that was computed before."""
 DATA = 16
@@ -156,7 +158,7 @@ class Drawn(Watched):
     """
 
     __slots__ = ()
-    chance = 0
+    chance = coarser = 0
 
     @classmethod
     def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -166,7 +168,7 @@ class Drawn(Watched):
 
     @classmethod
     def _rounded(cls, x: Any) -> Any:
-        return rounded(x, cls.chance)
+        return rounded(x, cls.chance, coarser=cls.coarser)
 
 
 class DrawnAgain(Drawn):
@@ -174,6 +176,13 @@ class DrawnAgain(Drawn):
 
     __slots__ = ()
     chance = 1
+
+
+class DrawnCoarsely(Drawn):
+    """1/3 → (1/3)·(1 + u·2¹²·ε): so that sums of few digits do not come out the same by chance."""
+
+    __slots__ = ()
+    coarser = COARSER
 
 
 class Blurred:
@@ -211,19 +220,18 @@ class Blurred:
         return function(*[mapped(change, x) for x in args], **mapped(change, kwargs))
 
 
-def rounded(x: Any, chance: int, digits: int | None = None) -> Any:
+def rounded(x: Any, chance: int, digits: int | None = None, coarser: int = 0) -> Any:
     """0.1 → 0.1·(1 + u·ε), 1 ≤ |u| < 2: a float that chance, which is in its digits, rounds; others as they are.
 
-    ε is 2^-digits, or that of the type.
+    ε is 2^-digits; by default that of the type, or 2^coarser times as large.
     """
     if not is_floating(x):
         return x
     kind = np.result_type(x)
     drawn = np.asarray(x, np.float64).view(np.uint64) * CHANCES[chance] & SIGN_AND_DIGITS
-    unit = np.float64(0.5 ** (np.finfo(kind).nmant if digits is None else digits)).view(
-        np.uint64
-    )  # an exponent alone
-    return (x + x * (drawn | unit).view(np.float64)).astype(kind)
+    unit = np.float64(0.5 ** (np.finfo(kind).nmant - coarser if digits is None else digits))
+    # An exponent alone, beside a sign and digits.
+    return (x + x * (drawn | unit.view(np.uint64)).view(np.float64)).astype(kind)
 
 
 def _is_written(x: Any) -> bool:

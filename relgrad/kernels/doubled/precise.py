@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,17 @@ from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.doubled.number import BLOCK, Doubled, GivenUp, is_open
 from relgrad.kernels.extended.retry import filled
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_floating, is_nan, lowered
-from relgrad.kernels.watched import CHANCES, HALF, SURE, Blurred, Drawn, DrawnAgain, Inside
+from relgrad.kernels.watched import (
+    CHANCES,
+    COARSER,
+    HALF,
+    SURE,
+    Blurred,
+    Drawn,
+    DrawnAgain,
+    DrawnCoarsely,
+    Inside,
+)
 
 Function = Callable[..., Any]
 CHANCE, SMALL = 2.0**-4, 1000
@@ -302,7 +311,9 @@ def precise(
     outside its domain. What moves as far with the last digits of data stands, as a `derivative` does near an optimum,
     for which arguments are data, if they are many numbers.
     """
-    return lambda function: mending(function, lambda: Again(by, entrywise, rowwise), derivative)
+    return lambda function: mending(
+        function, lambda: Again(by, entrywise, rowwise), Blurred(function, derivative)
+    )
 
 
 def wider(by: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -321,22 +332,27 @@ def wider(by: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def mending(
-    function: Callable[..., Any], by: Callable[[], Again | Wider | None], derivative: bool = False
+    function: Callable[..., Any], by: Callable[[], Again | Wider | None], blurred: Blurred | None = None
 ) -> Callable[..., Any]:
-    """f, by → f that is mended by another function, which is asked for when it is needed; or by none."""
+    """f, by → f that is mended by another function, which is asked for when it is needed; or by none.
+
+    It is not where f moves as far `blurred`.
+    """
     again = functools.cache(by)
-    call = _asking(function, again, derivative, told=False)
-    call.told = _asking(function, again, derivative, told=True)  # type: ignore[attr-defined]  # for who asks for NaN besides
+    call = _asking(function, again, blurred, told=False)
+    call.told = _asking(function, again, blurred, told=True)  # type: ignore[attr-defined]  # for who asks for NaN besides
     return call
 
 
 def _asking(
-    function: Callable[..., Any], again: Callable[[], Again | Wider | None], derivative: bool, told: bool
+    function: Callable[..., Any],
+    again: Callable[[], Again | Wider | None],
+    blurred: Blurred | None,
+    told: bool,
 ) -> Callable[..., Any]:
     """f, again → f(x), mended by another function where that is needed; and whether NaN may be in it, if `told`."""
     attempt = getattr(function, "attempt", None)
-    draws = [Twin(function, kind) for kind in (Drawn, DrawnAgain)]
-    blurred = Blurred(function, derivative)
+    draws, coarse = [Twin(function, kind) for kind in (Drawn, DrawnAgain)], Twin(function, DrawnCoarsely)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -361,10 +377,13 @@ def _asking(
         asked = lost.any() if isinstance(lost, np.ndarray) else lost
         if asked and in_floats and not nan:
             size = sum(map(np.size, parts((args, kwargs))))
-            of_data = blurred.of(size)
-            blur = of_data and _blur(of_data, result, args, kwargs)
+            of_data = blurred and blurred.of(size)
             if size <= SMALL or of_data:
-                moved = _moved(draws[:1] if of_data else draws, result, args, kwargs, blur)
+                moved = (
+                    _moved_by_more(of_data, coarse, result, args, kwargs)
+                    if of_data
+                    else _moved(draws, result, args, kwargs)
+                )
                 lost = lost & (moved if np.shape(moved) == np.shape(lost) else np.any(moved))
                 asked = np.any(lost)
         if (none or asked) and (other := again()) is not None:
@@ -377,41 +396,60 @@ def _asking(
     return call
 
 
-def _moved(draws: Sequence[Function], result: Any, args: Any, kwargs: Any, blur: Sequence[Any] | None) -> Any:
-    """f(x) → where entries are others if chance rounds on the way, or digits are lost for sure.
-
-    Where there is a `blur`, entries may move as far as that; then nothing is sure.
-    """
+def _moved(draws: Sequence[Function], result: Any, args: Any, kwargs: Any) -> Any:
+    """f(x) → where entries are others if chance rounds on the way, or digits are lost for sure."""
     moved: Any = False
-    before = parts(result)
-    entrywise = len(set(map(np.shape, before))) == 1
     for drawn in draws:
         try:
             with np.errstate(all="ignore"):
                 found, lost = drawn(*args, **kwargs)
         except _FAILURES:
             return True
-        moved = moved | lost if blur is None else moved
-        after = map(lowered, parts(found))
-        for x, y, most in zip(before, after, blur or repeat(0.0), strict=blur is not None):
-            if is_floating(x):
-                far = ~(np.abs(y - x) <= np.maximum(NOISE * np.finfo(x.dtype).eps * np.abs(x), most))
-                moved = moved | (far if entrywise else np.any(far))
+        moved = moved | lost | _far(result, _moves(result, found))
         if np.all(moved):
             break
     return moved
 
 
-def _blur(blurred: Function, result: Any, args: Any, kwargs: Any) -> list[Any]:
-    """f(x) → 16·|f(x·(1 + u·√ε)) − f(x)|·√ε: how far each array of a result moves with the last digits of data."""
-    found = [np.zeros(np.shape(x)) for x in parts(result)]
-    for chance in range(len(CHANCES)):
+def _moved_by_more(blurred: Function, coarse: Function, result: Any, args: Any, kwargs: Any) -> Any:
+    """f(x) → where entries move further if chance rounds on the way than with the last digits of data.
+
+    By 16·|f(x·(1 + u·√ε)) − f(x)|·√ε, u drawn three times. True where f is not known beside x, as of a matrix that is
+    no longer positive.
+    """
+    try:
         with np.errstate(all="ignore"):
-            other, _ = blurred(chance, *args, **kwargs)
-        for x, y, most in zip(parts(result), parts(other), found, strict=True):
-            if is_floating(x):
-                np.maximum(most, (AMPLY * 0.5**HALF) * np.abs(y - x), out=most)
-    return found
+            others = [blurred(chance, *args, **kwargs)[0] for chance in range(len(CHANCES))]
+            found, _ = coarse(*args, **kwargs)
+            moves = [_moves(result, other) for other in others]
+            blur = [
+                AMPLY * 0.5**HALF * functools.reduce(np.maximum, sizes) for sizes in zip(*moves, strict=True)
+            ]
+            return _far(result, [x * 0.5**COARSER for x in _moves(result, found)], blur)
+    except (np.linalg.LinAlgError, *_FAILURES):
+        return True
+
+
+def _moves(result: Any, other: Any) -> list[Any]:
+    """x, y → |y − x|: how far apart the arrays of two results are, 0 for those of no floats."""
+    pairs = zip(parts(result), map(lowered, parts(other)), strict=True)
+    return [np.abs(y - x) if is_floating(x) else 0.0 for x, y in pairs]
+
+
+def _far(result: Any, moves: Sequence[Any], blur: Sequence[Any] | None = None) -> Any:
+    """Whether entries of a result move by more than 64 units of rounding, and by more than they may for another reason.
+
+    Each by itself where all arrays have one shape.
+    """
+    found = parts(result)
+    is_entrywise = len(set(map(np.shape, found))) == 1
+    far: Any = False
+    for x, move, other in zip(found, moves, blur or [0.0] * len(found), strict=True):
+        if is_floating(x):
+            own = NOISE * np.finfo(x.dtype).eps * np.abs(x)
+            beyond = ~(move <= (np.maximum(own, other) if blur else own))
+            far = far | (beyond if is_entrywise else np.any(beyond))
+    return far
 
 
 def _has_rows_of_numbers(result: Any, args: Any, kwargs: Any) -> bool:
