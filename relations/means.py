@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import centred, deviation, logmeanexp, mean_minus, sum_minus
+from relgrad.ops import deviation, mean_minus, sum_minus
 from relgrad.relation import additive, constant_along, relation, same_shape, unrounded, varying_along
 
 
@@ -61,16 +61,6 @@ def weighted_squares_minus_square_of_weighted_sum(x, w, axis):
         ),
         additive(x, w),
         same_shape(x, w),
-        varying_along(x, axis),
-    )
-
-
-@relation(source="a log-mean-exp moves with its argument")
-def log_of_mean_of_exponentials_minus_mean(x, axis):
-    """The log of the mean of exponentials less the mean of the exponents, which both may exceed by far."""
-    return (
-        logmeanexp(x, axis=axis, keepdims=True) - np.mean(x, axis=axis, keepdims=True),
-        logmeanexp(centred(x, axis=axis), axis=axis, keepdims=True),
         varying_along(x, axis),
     )
 

@@ -72,6 +72,16 @@ def one_minus_sum_of_squares(x, axis):
     )
 
 
+@relation(source="Simpson 1949, Measurement of diversity: 1 - Σp² = Σ p·(1 - p)")
+def one_minus_sum_of_squares_of_shares(x, axis):
+    """The probability that two draws from counts differ."""
+    total = np.sum(x, axis=axis, keepdims=True)
+    return (
+        1 - np.sum(x**2, axis=axis, keepdims=True) / total**2,
+        np.sum(x / total * complement(x, axis=axis), axis=axis, keepdims=True),
+    )
+
+
 @relation(source="Chan, Golub & LeVeque 1983: variances are taken around the mean")
 def variance_under_softmax(x, y, axis):
     """A variance under a softmax, from distances from the mean."""

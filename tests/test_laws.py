@@ -231,8 +231,13 @@ A, X, R, C, S = (rg.symbol(name, shape) for name, shape in SHAPES.items())
         (lambda x: np.roll(x, 1, 1), "cs"),
         (lambda x: np.linalg.solve(A, x), "rs"),
         (lambda x: np.take_along_axis(x, np.zeros((1, 4), int), 0), "rs"),
-        (lambda x: np.einsum("ij,ij->j", x, A), "s"),  # r would add an axis
-        (lambda x: np.einsum("kij,kij->ij", x[None] * np.ones((3, 4, 4)), np.ones((3, 4, 4))), "rcs"),
+        (lambda x: np.einsum("ij,ijk->k", x, A[:, :, None] * np.ones(3)), "s"),
+        (
+            lambda x: np.einsum(
+                "kij,lki,lkj->ij", x[None] * np.ones((3, 4, 4)), np.ones((2, 3, 4)), np.ones((2, 3, 4))
+            ),
+            "rcs",
+        ),
         (lambda x: x.T, "s"),
         (lambda x: x[1:3], "s"),
         (lambda x: np.diagonal(x), "s"),

@@ -42,6 +42,8 @@ from relgrad.ops.arithmetic import (
 )
 from relgrad.ops.exponential import log
 from relgrad.ops.increments import Difference
+from relgrad.ops.lengths import Norm
+from relgrad.ops.reduction import Sum
 from relgrad.ops.stable import xlogy
 from relgrad.term import Term, is_term, substitute, subterms
 from relgrad.trace.tracer import Tracer
@@ -274,10 +276,19 @@ def _of_weighted_logs(nodes: Sequence[Term]) -> dict[Term, Term]:
 
 
 def _of_lengths(nodes: Sequence[Term]) -> dict[Term, Term]:
-    """[hypot(x, y), x² + y², √(x² + y²)] → {x² + y²: hypot(x, y)², √(x² + y²): hypot(x, y)}"""
+    """[hypot(x, y), x² + y², √(x² + y²)] → {x² + y²: hypot(x, y)², √(x² + y²): hypot(x, y)};
+    [‖x‖, Σ x²] → {Σ x²: ‖x‖²}
+    """
     lengths = {_squares(t): t for t in nodes if t.op is hypot}
     sums = [t for t in nodes if t.op.as_sum] if lengths else []
     of = {t: h for t in sums if (h := lengths.get(sum_key(sum_of(t)))) and h.type == t.type}
+    norms = {(t.rands[0], t.op.axes): t for t in nodes if type(t.op) is Norm}
+    for t in nodes if norms else ():
+        whole = product_of(t.rands[0]) if type(t.op) is Sum else ProductView(1, {})
+        ((x, k),) = whole.factors.items() if len(whole.factors) == 1 else ((t, 0),)
+        n = norms.get((x, t.op.axes)) if k == 2 and whole.coefficient == 1 else None
+        if n is not None and n.type == t.type:
+            of[t] = n
     roots = {t: of[t.rands[0]] for t in nodes if t.op is sqrt and t.rands[0] in of}
     return {t: square.make_node(h) for t, h in of.items()} | roots
 
@@ -625,15 +636,16 @@ def _is_product(t: Term | None) -> bool:
     return t is not None and t.op in (multiply, divide)
 
 
-def _powers(u: Term, factors: Sequence[tuple[Term, int]]) -> dict[Term, tuple[Any, int]] | None:
-    """x·y, f/(x²·y) → {x: (1, −2), y: (1, −1)}: with which coefficient and power the product has each factor.
+def _powers(u: Term, factors: Sequence[tuple[Term, int]]) -> dict[Term, tuple[Any, int, int]] | None:
+    """x·y², f/(x²·y) → {x: (1, −2, 1), y: (1, −1, 2)}: with which coefficient and power the product has each factor,
+    and with which power u has it.
 
-    None unless u is a product of several factors without a power, one of which is a divisor.
+    None unless u is a product of several factors with whole powers, one of which is a divisor.
     """
     if u.op.as_sum:
         return None
     view = product_of(u)
-    if len(view.factors) < 2 or abs(view.coefficient) != 1 or set(view.factors.values()) != {1}:
+    if len(view.factors) < 2 or abs(view.coefficient) != 1 or any(e != int(e) for e in view.factors.values()):
         return None
     found: dict[Term, tuple[Any, int]] = {}
     for f, e in factors:
@@ -644,8 +656,8 @@ def _powers(u: Term, factors: Sequence[tuple[Term, int]]) -> dict[Term, tuple[An
         if x in view.factors and k == int(k):
             coefficient, degree = found.get(x, (1, 0))
             found[x] = coefficient * own.coefficient**e, degree + e * int(k)
-    powers = {x: found.get(x, (1, 0)) for x in view.factors}
-    return powers if any(k < 0 for _, k in powers.values()) else None
+    powers = {x: (*found.get(x, (1, 0)), int(e)) for x, e in view.factors.items()}
+    return powers if any(k * e < 0 for _, k, e in powers.values()) else None
 
 
 def _over_powers(
@@ -657,7 +669,7 @@ def _over_powers(
 ) -> tuple[Term, list[Term], _Factors] | None:
     """f(x·y)/(x²·y)   ⟶   f(x·y)/(x·y), the divisors x² and y, and 1/x that is left
 
-    log1p(x·y)/x   ⟶   log1p(x·y)/(x·y), the divisor x, and y that is left
+    log1p(x/y²)/x   ⟶   log1p(x/y²)/(x/y²), the divisor x, and 1/y² that is left
 
     A function over the highest power of its product with which it needs a series; None if there is none. It has a value
     at 0, unless the product is 0 only where it is a divisor.
@@ -665,14 +677,14 @@ def _over_powers(
     powers = _powers(u, factors)
     if powers is None:
         return None
-    poles = all(k < 0 for _, k in powers.values())
-    for m in range(-min(k for _, k in powers.values()), 0, -1):
+    poles = all(k * e < 0 for _, k, e in powers.values())
+    for m in range(-min(k // e for _, k, e in powers.values()), 0, -1):
         whole = function(_product([*group, *[(u, -1)] * m]), u)
         if whole is not None and (poles or _has_value_at_zero(whole, new.get(u, u))):
             used = [
                 f for f, _ in factors if len(own := product_of(f).factors) == 1 and next(iter(own)) in powers
             ]
-            degrees = {x: {x: k + m} if k + m else {} for x, (_, k) in powers.items()}
+            degrees = {x: {x: k + e * m} if k + e * m else {} for x, (_, k, e) in powers.items()}
             left = [build_product(ProductView(powers[x][0], d), x.type.dtype) for x, d in degrees.items()]
             return whole, used, [(x, 1) for x in left]
     return None

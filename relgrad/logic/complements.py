@@ -4,6 +4,7 @@
 1 − max(σ(x), c)     min(σ(−x), 1 − c)      σ(x) − y                (1 − y)·σ(x) − y·σ(−x)
 1 − Π (1 − xᵢ)       −prod1pm1(−x)          1 − Π (1 − xᵢ)ⁿ         −prod1pm1(power1pm1(−x, n))
 x² + y² − 2·x·y·eᶻ   (x − y)² − 2·x·y·(eᶻ − 1)         x² + y² − 2·x·y·cos z   (x − y)² + 2·x·y·versin z
+1 − x[i]/Σ x         C(x)[i]
 1 − eˣ·cos y         versin y − cos y·(eˣ − 1)                      cosh x − cos y          2·sinh²(x/2) + versin y
 """
 
@@ -24,14 +25,16 @@ from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.simplify import factored_sum, meant_sum, perfect_square
 from relgrad.logic.view import SHARED, in_floats, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import absolute, fabs, multiply, negative, power, subtract
+from relgrad.ops.arithmetic import absolute, divide, fabs, multiply, negative, power, subtract
+from relgrad.ops.deviation import Complement
 from relgrad.ops.differences import power1pm1
 from relgrad.ops.exponential import exp
 from relgrad.ops.increments import Telescope
 from relgrad.ops.moments import Prod1pm1
 from relgrad.ops.order import Places
-from relgrad.ops.reduction import Prod
+from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.selection import where
+from relgrad.ops.softmax import Gibbs, Softmax
 from relgrad.term import Term, is_term, kept
 from relgrad.trace.tracer import Tracer
 
@@ -51,6 +54,8 @@ def _complement_of(t: Term) -> Term | None:
         return as_term(op.complement(*[Tracer(in_floats(x, t)) for x in t.rands]))
     if op in (absolute, fabs) and (of_size := _of_size(t.rands[0])) is not None:
         return complement_of(of_size)
+    if op is divide or type(op) is Gibbs:
+        return _share_of_others(t) if t.ground else None
     if isinstance(op, Prod) and (rest := _left(t.rands[0])) is not None:
         return negative(Prod1pm1(op.axes).make_node(negative(rest)))
     lefts = {x: left for x in _chosen(t) if (left := x.cache["complement"]) is not None}
@@ -61,6 +66,27 @@ def _complement_of(t: Term) -> Term | None:
         for i, x in enumerate(t.rands)
     ]
     return as_term((op.reflected or op)(*map(Tracer, operands)))
+
+
+def _share_of_others(t: Term) -> Term | None:
+    """x[i]/Σ x → C(x)[i], C(x) = 1 − x/Σ x;    gibbs(x[i], x) → C(softmax(x))[i]: what the share that an entry has of a
+    sum leaves of one; or None.
+    """
+    op, path, x = t.op, [t.rands[0]], t.rands[1]
+    if op is divide and type(x.op) is Sum:
+        axes, shares = x.op.axes, (x := x.rands[0])
+    elif type(op) is Gibbs and len(t.rands) == 2 and op.power == 1:
+        axes, shares = op.axes, Softmax(op.axes).make_node(x)
+    else:
+        return None
+    while path[-1] is not x:
+        if not path[-1].op.laws.selects:
+            return None
+        path.append(path[-1].rands[0])
+    left = Complement(axes).make_node(shares)
+    for node in reversed(path[:-1]):
+        left = node.op.make_node(left, *node.rands[1:])
+    return fit(left, t)
 
 
 def _chosen(t: Term) -> Sequence[Term]:
@@ -264,10 +290,15 @@ def square_at_one(t: Term) -> Any:
 
 def _either_way(product: ProductView) -> Iterator[ProductView]:
     """y·erf(x) → y·erf(x), −y·erf(−x): a product, and the same of f(−x) for each odd factor f(x) that has a
-    complement.
+    complement;    y·x[i]/Σ x → y·(x[i]/Σ x), of each entry that has a share of a sum.
     """
     yield product
     for base, e in product.factors.items():
+        if e == -1 and is_term(base) and type(base.op) is Sum:
+            for part, n in product.factors.items():
+                if n == 1 and is_term(part) and complement_of(share := divide(part, base)) is not None:
+                    factors = {b: n for b, n in product.factors.items() if b not in (part, base)}
+                    yield ProductView(product.coefficient, {**factors, share: 1})
         if is_term(base) and base.op.laws.parity == -1 and base.op.complement is not None and e == 1:
             factors = {b: n for b, n in product.factors.items() if b is not base}
             yield ProductView(-product.coefficient, {**factors, base.op.make_node(opposite(*base.rands)): 1})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import string
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -118,9 +119,9 @@ def _extents(operands: Sequence[Labels], types: Sequence[Any]) -> dict[Hashable,
 
 
 def contract(labels: list[Labels], operands: list[Any], output: Labels) -> Term:
-    """ij,j->i → a @ b, i,i->i → a·b, ij->i → Σ a: the simplest term for an Einstein sum over ground terms.
+    """ij,j->i → a @ b, i,i->i → a·b, ij->i → Σ a, ij,ij->i → Σ a·b: the simplest term for an Einstein sum.
 
-    Any values may label axes.
+    Terms are ground. Any values may label axes.
     """
     operands = [strong(x) for x in operands]
     extents = _extents(labels, [x.type for x in operands])
@@ -145,18 +146,23 @@ def contract(labels: list[Labels], operands: list[Any], output: Labels) -> Term:
             labels[i] = tuple(label for a, label in enumerate(own) if a not in alone)
     summed = {label for own in labels for label in own} - set(output)
     if not summed:
-        aligned = [_arrange(own, x, output) for own, x in zip(labels, operands, strict=True)]
-        product = aligned[0]
-        for x in aligned[1:]:
-            product = traced(np.multiply, product, x)
-        return product
+        return _product(labels, operands, output)
     if len(operands) == 2 and len(summed) == 1:
         a, b = zip(labels, operands, strict=True)
         (s,) = summed
         found = _matmul(a, b, s, output) or _matmul(b, a, s, output)
         if found is not None:
             return found
+    if all(set(own) == set(labels[0]) for own in labels):
+        whole = _product(labels, operands, (*output, *sorted(summed, key=labels[0].index)))
+        return traced(np.sum, whole, axis=tuple(range(-len(summed), 0)))
     return _einsum(labels, operands, output)
+
+
+def _product(labels: list[Labels], operands: list[Any], order: Labels) -> Any:
+    """ij, x, j, y → x·y: the product of operands, axes brought to an order."""
+    aligned = [_arrange(own, x, order) for own, x in zip(labels, operands, strict=True)]
+    return reduce(partial(traced, np.multiply), aligned)
 
 
 def traced_cast(x: Any, dtype: np.dtype) -> Any:
