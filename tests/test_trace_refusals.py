@@ -397,7 +397,7 @@ def test_a_numpy_error_that_hides_the_cause_is_taken_off():
     "fun", [np.ndarray.sum, lambda x: np.ndarray.__add__(x, 1), lambda x: next(x.flat), memoryview]
 )
 def test_what_takes_arrays_of_numpys_own_is_refused_with_a_cure(fun):
-    with pytest.raises(TraceError, match="'(Tracer|Flat)'") as error:
+    with pytest.raises(TraceError, match=r"'(Tracer|Flat)'") as error:
         trace(fun, (X,))
     assert error.value.cure
 
