@@ -188,3 +188,25 @@ def test_squares_of_differences_where_a_factor_is_one(f, truth, r, z):
         return
     with mp.workdps(60):
         np.testing.assert_allclose(got, float(truth(mp.mpf(r), mp.mpf(z))), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "share",
+    [
+        lambda x: x[1, 2] / np.sum(x),
+        lambda x: x[1] / np.sum(x),
+        lambda x: x.T / np.sum(x),
+        lambda x: x[0] / np.sum(x, axis=1, keepdims=True),
+        lambda x: x.T / np.sum(x, axis=0),
+        lambda x: x[:, 0] / np.sum(x, axis=1),
+        lambda x: x[:, 0] / np.sum(x, axis=0),
+        lambda x: x[::-1] / np.sum(x, axis=1, keepdims=True),
+        lambda x: np.roll(x, 1, 0) / np.sum(x, axis=1, keepdims=True),
+    ],
+)
+@pytest.mark.parametrize("of", [lambda x: x, np.exp])
+def test_entries_over_sums_that_they_may_be_no_summands_of(share, of):
+    """1 − x[i]/Σ x is the share of the others where Σ is that of all entries; beside several sums NumPy's answer."""
+    x = np.random.default_rng(0).uniform(0.5, 2, (4, 4))
+    left = lambda x: 1 - share(of(x))
+    np.testing.assert_allclose(rg.stabilize(left, validate=False)(x), left(x), rtol=1e-12)

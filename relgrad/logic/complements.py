@@ -79,6 +79,8 @@ def _share_of_others(t: Term) -> Term | None:
         axes, shares = op.axes, Softmax(op.axes).make_node(x)
     else:
         return None
+    if not all(a in axes or x.type.extent(a) == 1 for a in range(-x.type.ndim, 0)):
+        return None  # beside several sums an entry may stand that is none of their summands
     while path[-1] is not x:
         if not path[-1].op.laws.selects:
             return None
