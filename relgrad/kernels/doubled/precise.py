@@ -385,15 +385,12 @@ def _asking(
         asked = lost.any() if isinstance(lost, np.ndarray) else lost
         if asked and in_floats and not nan:
             size = sum(map(np.size, parts((args, kwargs))))
-            of_data = blurred and blurred.of(size)
-            if size <= SMALL or of_data:
-                moved = (
-                    _moved_by_more(of_data, coarse, result, args, kwargs)
-                    if of_data
-                    else _moved(draws, result, args, kwargs)
-                )
-                lost = lost & (moved if np.shape(moved) == np.shape(lost) else np.any(moved))
-                asked = np.any(lost)
+            if of_data := blurred and blurred.of(size):
+                moved = _moved_by_more(of_data, coarse, result, args, kwargs)
+            else:
+                moved = _moved(draws, result, args, kwargs) if size <= SMALL else True
+            lost = lost & (moved if np.shape(moved) == np.shape(lost) else np.any(moved))
+            asked = np.any(lost)
         if (none or asked) and (other := again()) is not None:
             with np.errstate(all="ignore"):
                 result = other.better(result, lost, none, args, kwargs)
