@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from linear_checks import check_derivatives, evaluate, inputs_like, jvp, vjp
 from source_checks import both_ways, same_as_numpy
 
+import relgrad as rg
 from relgrad import stabilize, symbol
 from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.op import as_term
@@ -261,6 +262,12 @@ def test_masks_that_are_traced():
         x[x > 0]
 
 
+def test_one_truth_value_chooses_all_of_an_array_or_nothing():
+    x = np.arange(12.0).reshape(3, 4)
+    for key in (True, False, np.True_):
+        np.testing.assert_array_equal(rg.stabilize(lambda x, k=key: x[k] * 2)(x), x[key] * 2)
+
+
 def test_keys_that_are_not_indices():
     x = tracer(3, 4)
     with pytest.raises(TraceError, match="floats"):
@@ -271,8 +278,6 @@ def test_keys_that_are_not_indices():
         x[np.argmax(x[0]) :]
     with pytest.raises(TraceError, match="indexed with 'a'"):
         x["a"]
-    with pytest.raises(TraceError, match="True and False"):
-        x[True]
     with pytest.raises((TraceError, ValueError), match="mode"):
         np.take(x, [0], axis=0, mode="nowhere")
     with pytest.raises(IndexError, match="must be an integer array"):
