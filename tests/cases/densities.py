@@ -167,7 +167,7 @@ CASES = (
         ),
         case(
             "Mills ratio",
-            lambda xp, x: xp.exp(-0.5 * x**2) / xp.special.erfc(x / np.sqrt(2.0)),
+            lambda xp, x: xp.exp(-0.5 * x**2) / xp.special.erfc(x / xp.sqrt(2.0)),
             [30.0, 50.0],
             kinds=VG,
         ),

@@ -4,8 +4,4 @@ NOT_YET = {
     "one minus the largest of several probabilities": """
         models: hierarchical softmax [gradient]
     """,
-    "other": """
-        exponential: exp of a logarithm [value gradient product]
-        physics: Arrhenius ratio [value]
-    """,
 }
