@@ -51,7 +51,7 @@ from relgrad.constancy import coincidence
 from relgrad.dependence import labels_of
 from relgrad.interpret import interpret
 from relgrad.kernels.doubled.precise import CHANCE, SMALL, TURNS
-from relgrad.kernels.numbers import is_decimal
+from relgrad.kernels.numbers import are_written
 from relgrad.kernels.watched import SURE
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant, is_float
@@ -253,7 +253,7 @@ def _angles(t: Term) -> Sequence[Term]:
 def _are_decimals(t: Term) -> bool:
     """0.3·x², x: yes; π·x, x/3 + 1/3: no: whether all numbers in a term are as people write them, none rounded."""
     numbers = [x.op.value for x in subterms(t) if type(x.op) is Constant and is_float(x)]
-    return all(x.size <= SMALL and all(map(is_decimal, x.ravel())) for x in numbers)
+    return all(map(are_written, numbers))
 
 
 def _without_distance(t: Term) -> list[Term]:

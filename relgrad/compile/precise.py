@@ -31,7 +31,7 @@ from relgrad.compile.guards import is_entrywise, is_extreme, is_rowwise
 from relgrad.compile.source import Source
 from relgrad.kernels.doubled.named import known_as
 from relgrad.kernels.doubled.precise import Again, Wider, mending
-from relgrad.kernels.numbers import is_decimal
+from relgrad.kernels.numbers import WRITTEN, is_decimal
 from relgrad.kernels.watched import Blurred
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, as_term, constant, is_constant, is_float
@@ -52,8 +52,6 @@ Expand = Callable[[Sequence[Term]], Sequence[Term]]
 WHOLE, UNIT = 2.0**24, 64.0
 """Whole numbers up to this, and multiples of 1/64, are what they seem to be: no other number is rounded to them."""
 WIDE = np.dtype(np.float64)
-MANY = 1000
-"""Constants of more entries are data that may have been computed."""
 SMALL = 1000
 """The largest denominator of fractions, and operand of roots and logarithms, that floats of 15 digits are known by."""
 
@@ -202,7 +200,7 @@ def _word(x: Any, numbers: frozenset[float] | None = None) -> str:
 
     A number that is neither an entry of data, nor among the `numbers` that the function holds, was computed.
     """
-    values = list(x.ravel()) if x.size <= MANY else [math.nan]
+    values = list(x.ravel()) if x.size <= WRITTEN else [math.nan]
     if all(known_as(v) is not None for v in values):
         return "rounded"
     if x.size == 1 and numbers is not None and not _is_one_of(numbers, abs(values[0])):

@@ -21,6 +21,8 @@ from relgrad.kernels.index import add_at, delay, key_along
 Rule = Callable[..., Any]
 OF_FLOATS_ONLY = TypeError, ValueError, AttributeError, LookupError, RuntimeError
 """Exceptions of functions that are written for arrays of floats only."""
+WRITTEN = 1000
+"""Arrays of more numbers are data, which nobody writes: they may have been computed."""
 LARGEST = 1 << 21
 """Products of matrices are formed entry by entry where they have at most so many products of entries."""
 
@@ -205,11 +207,26 @@ def is_decimal(v: Any) -> bool:
     return kind(f"{v:.{np.finfo(kind).precision}g}") == v
 
 
+def are_written(x: Any) -> bool:
+    """[0.1, 2.5] → True: whether all numbers of an array are decimals, and no more than people write."""
+    return np.size(x) <= WRITTEN and all(map(is_decimal, np.ravel(x)))
+
+
 def innermost(f: Any) -> Any:
     """@errstate(…) def f → f: the function that others wrap."""
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
     return f
+
+
+def with_globals(function: Any, names: dict[str, Any]) -> Callable[..., Any]:
+    """f, {"c": 2, …} → f, that wraps no other function, with other globals; a method stays bound to its object."""
+    new = types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    new.__kwdefaults__ = function.__kwdefaults__
+    owner = getattr(function, "__self__", None)
+    return new if owner is None else types.MethodType(new, owner)
 
 
 class Twin:
@@ -223,10 +240,7 @@ class Twin:
         """The function's code with other globals, those of the innermost function that is wrapped."""
         f = innermost(self._function)  # a wrapper's names are its own; warnings are off here anyway
         names = {name: self._widened(x) for name, x in f.__globals__.items() if not name.startswith("__")}
-        twin = types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
-        twin.__kwdefaults__ = f.__kwdefaults__
-        owner = getattr(f, "__self__", None)
-        return twin if owner is None else types.MethodType(twin, owner)
+        return with_globals(f, names)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return the results as such numbers."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,13 @@ from relgrad.kernels.numbers import (
     JOINS,
     MOVES,
     Numbers,
+    are_written,
     innermost,
-    is_decimal,
     is_floating,
     lowered,
     near_by_rules,
     of_floats,
+    with_globals,
 )
 
 NEAR = 2.0**-20
@@ -43,8 +43,6 @@ EXACT = {
 CHANCES = np.array([0x9E3779B97F4A7C15, 0xD1342543DE82EF95, 0xA24BAED4963EE407], np.uint64)
 """Digits times one of these, modulo 2⁶⁴, are as good as drawn."""
 SIGN_AND_DIGITS = np.uint64(0x800FFFFFFFFFFFFF)
-WRITTEN = 1000
-"""Nobody writes so many numbers."""
 COARSER = 12
 """Bits that are rounded off besides, to see how far rounding moves what it seldom moves."""
 HALF, COMPUTED = 26, 6
@@ -203,7 +201,7 @@ class Blurred:
 
     @cached_property
     def _computed(self) -> dict[str, Any]:
-        return {name: x for name, x in self._constants.items() if not _is_written(x)}
+        return {name: x for name, x in self._constants.items() if not are_written(x)}
 
     def of(self, size: int) -> Callable[..., Any] | None:
         """size → f of a chance and of arguments of so many numbers; None if none are data."""
@@ -214,10 +212,8 @@ class Blurred:
         """Return f(x) by one of several chances, in floats alone."""
         f, computed = innermost(self._function), partial(rounded, chance=chance, digits=HALF - COMPUTED)
         names = {**f.__globals__, **mapped(computed, self._computed)}
-        function = FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
-        function.__kwdefaults__ = f.__kwdefaults__
         change = partial(rounded, chance=chance, digits=HALF) if arguments else lambda x: x
-        return function(*[mapped(change, x) for x in args], **mapped(change, kwargs))
+        return with_globals(f, names)(*[mapped(change, x) for x in args], **mapped(change, kwargs))
 
 
 def rounded(x: Any, chance: int, digits: int | None = None, coarser: int = 0) -> Any:
@@ -232,10 +228,6 @@ def rounded(x: Any, chance: int, digits: int | None = None, coarser: int = 0) ->
     unit = np.float64(0.5 ** (np.finfo(kind).nmant - coarser if digits is None else digits))
     # An exponent alone, beside a sign and digits.
     return (x + x * (drawn | unit.view(np.uint64)).view(np.float64)).astype(kind)
-
-
-def _is_written(x: Any) -> bool:
-    return np.size(x) <= WRITTEN and all(map(is_decimal, np.ravel(x)))
 
 
 def _surely(test: Any) -> Any:

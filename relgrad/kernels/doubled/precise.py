@@ -452,7 +452,7 @@ def _far(result: Any, moves: Sequence[Any], blur: Sequence[Any] | None = None) -
     for x, move, other in zip(found, moves, blur or [0.0] * len(found), strict=True):
         if is_floating(x):
             own = NOISE * np.finfo(x.dtype).eps * np.abs(x)
-            beyond = ~(move <= (np.maximum(own, other) if blur else own))
+            beyond = ~(move <= np.maximum(own, other))
             far = far | (beyond if is_entrywise else np.any(beyond))
     return far
 
