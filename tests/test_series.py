@@ -884,3 +884,27 @@ def test_a_function_that_is_not_zero_at_zero_keeps_its_divisor():
     f = rg.stabilize(lambda x, y: np.exp(x * y) / x, precise=False)
     assert f(0.5, 0.0) == 2.0
     assert rg.stabilize(lambda x, y: np.cos(x * y) / x - 1 / x, precise=False)(0.5, 0.0) == 0.0
+
+
+TWICE = {
+    "x·log x - x + 1": (1, lambda m, x: x * m.log(x) - x + 1),
+    "x·log(x/7) - x + 7": (7, lambda m, x: x * m.log(x / 7) - x + 7),
+    "1/x + x - 2": (1, lambda m, x: 1 / x + x - 2),
+    "x + 4/x - 4": (2, lambda m, x: x + 4 / x - 4),
+    "x³ - 3·x + 2": (1, lambda m, x: x**3 - 3 * x + 2),
+    "√x - 2 - (x - 4)/4": (4, lambda m, x: m.sqrt(x) - 2 - (x - 4) / 4),
+    "(x·log x - x + 1)/(1/x + x - 2)": (1, lambda m, x: (x * m.log(x) - x + 1) / (1 / x + x - 2)),
+    "x·tanh(x - 3) - 3·x + 9": (3, lambda m, x: x * m.tanh(x - 3) - 3 * x + 9),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+@pytest.mark.parametrize("step", [1e-3, -1e-5, 1e-7])
+def test_what_vanishes_twice_at_a_number_has_a_series_there(name, step):
+    """A double zero is found though no part of the function shows it; its slope is that of a simple one."""
+    zero, f = TWICE[name]
+    x = zero + step
+    value, *slopes = [float(h(x)) for h in _programs(f, precise=False)]
+    assert value == pytest.approx(float(_exact(f, x, 0)), rel=ULP * 2.0**-52)
+    for order, slope in enumerate(slopes, 1):
+        assert slope == pytest.approx(float(_exact(f, x, order)), rel=2.0**-45 / abs(step))
