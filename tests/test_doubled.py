@@ -30,6 +30,7 @@ from relgrad.compile.precise import _word as word_of
 from relgrad.kernels import cancels, cancels_at, eft, leave_one_out_prod, rounded
 from relgrad.kernels.containers import parts
 from relgrad.kernels.doubled import elementary
+from relgrad.kernels.doubled.named import name_of
 from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open
 from relgrad.kernels.doubled.precise import Again
 from relgrad.kernels.doubled.products import sliced_product
@@ -1623,3 +1624,18 @@ def test_guards_of_large_numbers_do_not_warn():
         np.testing.assert_array_equal(
             rg.stabilize(lambda x: np.arange(3.0) * x.sum())(x), np.arange(3.0) * x.sum()
         )
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_names_are_those_of_parts_of_pi_and_of_no_other_number(kind):
+    """m·π/n has its name for n up to 12, and floats a few units away have none."""
+    for n in range(1, 13):
+        for m in range(1, 2 * n + 1):
+            x = kind(m * np.pi / n)
+            name, part = name_of(x)
+            assert name == "pi" and part == Fraction(m, n)
+            assert name_of(-x) == (name, -part)
+            assert name_of(x + 4 * np.spacing(x)) is None
+    drawn = np.random.default_rng(3).uniform(0.0, 10.0, 4000).astype(kind)
+    assert not any(name_of(x) for x in drawn)
+    assert not any(name_of(kind(x)) for x in (0.0, np.inf, np.nan, 1e-30, 1e30, 0.1, 1 / 3, 3.14159, 22 / 7))

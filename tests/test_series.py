@@ -443,6 +443,9 @@ NAMES = {
     "sin(π·(1 + x))/x": (lambda x: np.sin(np.pi * (1 + x)) / x, 0, -np.pi),
     "sinc(1 + x)/x": (lambda x: np.sinc(1 + x) / x, 0, -1.0),
     "cos(x + π/2)": (lambda x: np.cos(x + np.pi / 2), 1, -1.0),
+    "cos(x + 3·π/2)/x": (lambda x: np.cos(x + 3 * np.pi / 2) / x, 0, 1.0),
+    "sin(x + π/6) − 1/2": (lambda x: np.sin(x + np.pi / 6) - 0.5, 1, np.sqrt(3) / 2),
+    "cos(2·π/3 − x) + 1/2": (lambda x: np.cos(2 * np.pi / 3 - x) + 0.5, 1, np.sqrt(3) / 2),
     "tan(π/4 + x) − 1": (lambda x: np.tan(np.pi / 4 + x) - 1, 1, 2.0),
     "erf(x) − 2·x/√π": (lambda x: scipy.special.erf(x) - 2 * x / np.sqrt(np.pi), 3, -2 / 3 / np.sqrt(np.pi)),
     "ndtr(x) − 1/2 − x/√(2π)": (

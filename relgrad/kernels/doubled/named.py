@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from math import comb
 from typing import Any
 
@@ -26,6 +26,8 @@ from relgrad.kernels.doubled.number import TINY, Doubled, Undecided, with_error
 from relgrad.kernels.numbers import alike, is_decimal
 
 UFUNCS, NAMED = Doubled.ufuncs, Doubled.named
+PARTS = 12
+"""Angles are told by their names if they are whole multiples of π over numbers up to this."""
 _SHIFT, _STIRLING, _LARGE = 32, 18, 1e6
 """Arguments of gamma functions are raised by so much, unless they are large, and have so many terms."""
 
@@ -219,17 +221,31 @@ def _tied(x: Any, m: Any) -> Any:
 
 
 def name_of(x: Any) -> tuple[str, Fraction] | None:
-    """0.6931471805599453 → log 2, 1;    −1.5707963267948966 → π, −1/2: the constant that a float is the name of, and
-    the power of two that it is multiplied with; or None.
+    """0.6931471805599453 → log 2, 1;    −1.5707963267948966 → π, −1/2;    2.0943951023931953 → π, 2/3: the constant
+    that a float is the name of, and the number that it is multiplied with, a power of two, or a part of π; or None.
 
     NumPy makes some of them, as √(2π), one unit in the last place off.
     """
-    size, exponent = math.frexp(abs(float(x))) if np.ndim(x) == 0 else (0.0, 0)
-    for name, value in constants().items() if 0 < size < 1 else ():
+    if np.ndim(x) or not 0 < abs(float(x)) < math.inf:
+        return None
+    with np.errstate(over="ignore"):
+        found = _name_of(abs(float(x)), unit(np.asarray(x)))
+    return found if found is None or x > 0 else (found[0], -found[1])
+
+
+@lru_cache(maxsize=1 << 12)
+def _name_of(x: float, rounding: float) -> tuple[str, Fraction] | None:
+    """2.0943951023931953, 2⁻⁵³ → π, 2/3: the name of a positive number with such an error."""
+    size, exponent = math.frexp(x)
+    off = 2.0 * rounding * size
+    for name, value in constants().items():
         its = math.frexp(value)[1]
-        if abs(size - value / Fraction(2) ** its) <= 2.0 * unit(np.asarray(x)) * size:
-            return name, Fraction(2) ** (exponent - its) * (1 if x > 0 else -1)
-    return None
+        if abs(size - value / Fraction(2) ** its) <= off:
+            return name, Fraction(2) ** (exponent - its)
+    pi = constants()["pi"]
+    part = (Fraction(x) / pi).limit_denominator(PARTS)
+    near = abs(Fraction(size) - part * pi / Fraction(2) ** exponent) <= off
+    return ("pi", part) if near and 0 < part.numerator <= 2 * PARTS else None
 
 
 def known_as(x: Any) -> Fraction | None:
