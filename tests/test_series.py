@@ -939,3 +939,28 @@ def test_what_vanishes_twice_at_a_number_has_a_series_there(name, step):
     assert value == pytest.approx(float(_exact(f, x, 0)), rel=ULP * 2.0**-52)
     for order, slope in enumerate(slopes, 1):
         assert slope == pytest.approx(float(_exact(f, x, order)), rel=2.0**-45 / abs(step))
+
+
+FAR = {
+    "erf(x·y)/x": (
+        lambda x, y: scipy.special.erf(x * y) / x,
+        lambda x, y: 2 / mp.sqrt(mp.pi) * mp.exp(-((x * y) ** 2)),
+    ),
+    "tanh(x·y)/x": (lambda x, y: np.tanh(x * y) / x, lambda x, y: mp.sech(x * y) ** 2),
+    "(1 - (1 + x·y)·e^(−x·y))/x²": (
+        lambda x, y: (1 - (1 + x * y) * np.exp(-x * y)) / x**2,
+        lambda x, y: y * mp.exp(-x * y),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+@pytest.mark.parametrize("precise", [True, False])
+def test_what_series_leave_of_each_other_is_one_function(name, precise):
+    """h(u) + u·h′(u) of the series h of erf(u)/u is erf′(u): both cancel where u is large."""
+    f, exact = FAR[name]
+    slope = rg.grad(f, 1, precise=precise)
+    for x, y in ((1.0, 20.0), (0.5, 16.0), (2.0, 1.5), (1e-3, 0.7), (0.0, 3.0)):
+        with mp.workdps(400):
+            want = float(exact(mp.mpf(x), mp.mpf(y)))
+        assert float(slope(x, y)) == pytest.approx(want, rel=2.0**-44)

@@ -45,7 +45,7 @@ from relgrad.ops.increments import Difference
 from relgrad.ops.lengths import Norm
 from relgrad.ops.reduction import Sum
 from relgrad.ops.stable import xlogy
-from relgrad.term import Term, is_term, substitute, subterms
+from relgrad.term import Term, is_term, rebuild, remade, substitute, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import NONNEGATIVE, ArrayType
 
@@ -82,12 +82,16 @@ def in_series(
     singular: bool = True,
     derived: bool = False,
     conventions: Conventions = DEFAULT,
+    improved: Callable[[Term, Callable[[Term], Term]], Term | None] = lambda t, opened: None,
 ) -> tuple[list[Term], list[Expanded]]:
     """(eˣ − 1)/x → series{1 + 0.5·t + …, t = x}(x): wherever a function of one term cancels near a point.
 
     Returns the roots, and the changes. Where derivatives up to an order are asked for, `kinks`, those that cancel are
     places as well; or these alone, and not what is `singular`. At kinks, roots that are `derived` have the values that
     rules give them, under the conventions.
+
+    A function of several series is `improved` with what these are series of: h(x) + x·h′(x) of the series h of erf(x)/x
+    is erf′(x), though h and x·h′ cancel where x is large.
 
     A place that is not `allowed`, or at which an op raises, is left as it is. Ops that must not be computed while a
     program is made are no part of a function.
@@ -129,7 +133,12 @@ def in_series(
                 read, again = turned
                 better, series = expanded(again, read)
                 of = reciprocal.make_node(of)
-            if not series:
+            if singular and not series and _has_several_series(body):
+                plain = improved(body, without_series)
+                better, series = (None, ()) if plain is None else expanded(plain, x)
+            elif not series:
+                better = None
+            if better is None:
                 return None
             after = applied(better, read, of)
         except Exception:
@@ -154,6 +163,22 @@ def in_series(
         if after is not t:
             new[t] = after
     return [new.get(root, root) for root in roots] if found else list(given), found
+
+
+def _has_several_series(body: Term) -> bool:
+    return len({t.op for t in subterms(body) if type(t.op) is Series}) > 1
+
+
+def without_series(t: Term) -> Term:
+    """series{erf(x)/x}(x) + 1 → erf(x)/x + 1: a term with what series are series of in their places."""
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        op = old.op
+        if type(op) is not Series:
+            return remade(old, rands)
+        return substitute([without_series(op.body)], {op.argument: rands[0]})[0]
+
+    return rebuild([t], change)[0]
 
 
 @lru_cache(maxsize=2048)

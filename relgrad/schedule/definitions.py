@@ -81,16 +81,28 @@ def _above(root: Term, leaves: set[Term]) -> frozenset[Term]:
     return frozenset(reachable(root, below=lambda t: () if t in leaves else t.rands) - leaves)
 
 
-def improved(whole: Term, rewrite: Callable[[Term], Term]) -> Term | None:
+def written_out(t: Term) -> Term:
+    """logaddexp(x, y) → log(eˣ + eʸ): a term with all functions that have a meaning as what they mean."""
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        new = old if rands == old.rands else old.op.make_node(*rands)
+        return written_out(as_term(new.op.definition(*map(Tracer, new.rands)))) if has_meaning(new) else new
+
+    return rebuild([t], change)[0]
+
+
+def improved(
+    whole: Term, rewrite: Callable[[Term], Term], opened: Callable[[Term], Term] = written_out
+) -> Term | None:
     """logaddexp(0, x) − x = log(e⁰ + eˣ) − x → rewrite(that), if it gains:
-    a pattern with all meanings written out; or None.
+    a pattern with all meanings written out, or `opened` in another way; or None.
     """
     rng = np.random.default_rng(0)
     of = {node: _drawn(rng, node) for node in reachable(whole) if type(node.op) is Input}
     at_first = _sensitivity(whole, of, rng, 1)
     if at_first is None or not np.any(at_first.bits[DRAWS // 2 :] >= GAINED):
         return None  # at numbers of no special kind, only what is wrong with a function itself costs digits
-    new = rewrite(_written_out(whole))
+    new = rewrite(opened(whole))
     if new is whole or new.type != whole.type:
         return None
     old, found = (_sensitivity(t, of, rng, TIMES) for t in (whole, new))
@@ -130,16 +142,6 @@ def _signs(known: Interval) -> Interval:
     if known.nonnegative:
         return NONNEGATIVE
     return REAL
-
-
-def _written_out(t: Term) -> Term:
-    """logaddexp(x, y) → log(eˣ + eʸ): a term with all functions that have a meaning as what they mean."""
-
-    def change(old: Term, rands: tuple[Any, ...]) -> Any:
-        new = old if rands == old.rands else old.op.make_node(*rands)
-        return _written_out(as_term(new.op.definition(*map(Tracer, new.rands)))) if has_meaning(new) else new
-
-    return rebuild([t], change)[0]
 
 
 def _drawn(rng: np.random.Generator, leaf: Term) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -541,11 +541,19 @@ class _Run:
         if self.fuel < 0 or self.patience.ended:
             return list(roots)
         may = lambda t: self._may("series", t) and not self.pullbacks.may_tell(t)
-        new, found = in_series(roots, may, kinks, singular, derived, self.conventions)
+        new, found = in_series(roots, may, kinks, singular, derived, self.conventions, self._improved)
         for before, after, series in found:
             self.fuel -= 1
-            why = "; ".join(str(op) for op in series)
+            why = "; ".join(str(op) for op in series) or "what they are series of is better"
             self.steps.append(Step("series", "series", before, after, why, {}, self.phase))
+        return new
+
+    def _improved(self, t: Term, opened: Callable[[Term], Term]) -> Term | None:
+        """erf(x)/x + x·(erf′(x)/x − erf(x)/x²) → erf′(x): a term opened and rewritten by relations, if that gains."""
+        before = len(self.steps)
+        new = improved(t, lambda t: self.saturate([t], frozenset({RELATE}))[0], opened)
+        if new is None:
+            del self.steps[before:]
         return new
 
     def _in_bodies(self, roots: Sequence[Term], moves: frozenset[Move]) -> list[Term]:
