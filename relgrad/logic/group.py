@@ -171,13 +171,13 @@ def _power(c: Number, e: int) -> Number:
     """
     square = Fraction(c) ** 2
     meant = square.limit_denominator(SIMPLE)
-    if abs(e) < 2 or not _is_rounded(square, meant) or _is_rounded(c, Fraction(c).limit_denominator(SIMPLE)):
+    if abs(e) < 2 or not is_rounded(square, meant) or is_rounded(c, Fraction(c).limit_denominator(SIMPLE)):
         return Fraction(c) ** e
     return meant ** (e // 2) * Fraction(c) ** (e % 2)
 
 
-def _is_rounded(c: Number, meant: Number) -> bool:
-    """0.1, 1/10 → True: whether a number is another but for the rounding of a factor or two."""
+def is_rounded(c: Number, meant: Number) -> bool:
+    """0.1, 1/10 → True: whether a number is another, a simple one, but for the rounding of a factor or two."""
     return 0 < abs(meant.numerator) <= SIMPLE and abs(c - meant) * _ROUNDINGS <= abs(c)
 
 

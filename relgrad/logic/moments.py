@@ -23,7 +23,7 @@ from quicktions import Fraction
 
 from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, fitted
-from relgrad.logic.group import ProductView, SumView, added, multiplied
+from relgrad.logic.group import ProductView, SumView, added, is_rounded, multiplied
 from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.theory import inner_product
 from relgrad.logic.view import SHARED, product_of, sum_of, summand
@@ -93,12 +93,12 @@ def beside_projection(t: Term) -> Term | None:
     for (p, whole, k), (q, part, n) in permutations(parts, 2):
         ratio = multiplied((q, 1), (p, -1)) if p.coefficient else p
         scale = -Fraction(n) / k * ratio.coefficient
-        if part is None or scale <= 0 or (left := _beside(ratio.factors, scale, p)) is None:
+        if scale <= 0 or (left := _beside(ratio.factors, scale, p)) is None:
             continue
-        gone = SumView(0, {part: n}) if whole is None else SumView(0, {part: n, whole: k})
+        number = view.constant if None in (whole, part) else 0
+        gone = SumView(number, {x: c for x, c in ((whole, k), (part, n)) if x is not None})
         rest = summand(multiplied((p, 1), (product_of(left), 1)), None, dtype_of(t))
-        kept_ = view if whole is not None else view._replace(constant=0)
-        return fitted(rebuilt(added((kept_, 1), (gone, -1), (rest, k)), t), t)
+        return fitted(rebuilt(added((view, 1), (gone, -1), (rest, k)), t), t)
     return None
 
 
@@ -120,7 +120,7 @@ def _beside(factors: Mapping[Any, Any], scale: Any, outside: ProductView) -> Ter
     bodies = [product_of(sums[b].rands[0]) for b in squares]
     count = _count(Sums(op, of_both.rands, frozenset(), ()))
     if len(squares) == 1:
-        if count is None or scale * count != 1:
+        if count is None or not is_rounded(scale * count, 1):
             return None
         squares, bodies = [None, *squares], [ProductView(1, {}), *bodies]
     elif scale != 1:
