@@ -18,6 +18,7 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
+from relgrad.interpret import interpret
 from relgrad.logic.build import build_product, build_sum, fit, opposite
 from relgrad.logic.conditions import maybe_one
 from relgrad.logic.group import ProductView, SumView, added, multiplied
@@ -35,10 +36,13 @@ from relgrad.ops.order import Places
 from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.selection import where
 from relgrad.ops.softmax import Gibbs, Softmax
+from relgrad.ops.structure import RESHAPES
 from relgrad.term import Term, is_term, kept
 from relgrad.trace.tracer import Tracer
 
 ONE = ProductView(1, {})
+MOVED = 1 << 16
+"""Of arrays with more entries nobody asks where each goes."""
 
 
 def complement_of(t: Term) -> Term | None:
@@ -79,16 +83,31 @@ def _share_of_others(t: Term) -> Term | None:
         axes, shares = op.axes, Softmax(op.axes).make_node(x)
     else:
         return None
-    if not all(a in axes or x.type.extent(a) == 1 for a in range(-x.type.ndim, 0)):
-        return None  # beside several sums an entry may stand that is none of their summands
     while path[-1] is not x:
-        if not path[-1].op.laws.selects:
+        if not (path[-1].op.laws.selects or type(path[-1].op) in RESHAPES):
             return None
         path.append(path[-1].rands[0])
+    beside = [a for a in range(-x.type.ndim, 0) if a not in axes and x.type.extent(a) != 1]
+    if not all(_stays(path, a) for a in beside):
+        return None  # beside several sums an entry may stand that is none of their summands
     left = Complement(axes).make_node(shares)
     for node in reversed(path[:-1]):
         left = node.op.make_node(left, *node.rands[1:])
     return fit(left, t)
+
+
+def _stays(path: Sequence[Term], a: int) -> bool:
+    """x[:, 0][:, None] → True along the first axis, x.T → False: whether entries of x stand where they stand in x."""
+    found, x = path[0], path[-1]
+    if x.type.size is None or x.type.size > MOVED or found.type.ndim < -a:
+        return False
+    rank = [-1, *[1] * (-a - 1)]
+    places = np.arange(x.type.extent(a), dtype=x.type.dtype).reshape(rank)
+    try:
+        (moved,) = interpret([found], {x: np.broadcast_to(places, x.type.shape).copy()})
+    except KeyError:  # which entries it has, an argument says
+        return False
+    return moved.shape[a] == places.size and bool(np.all(moved == places))
 
 
 def _chosen(t: Term) -> Sequence[Term]:
