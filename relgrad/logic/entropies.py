@@ -21,11 +21,12 @@ from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.space import product
 from relgrad.logic.view import SHARED, product_of, sum_of, summand
-from relgrad.op import as_term, constant, is_constant
+from relgrad.op import as_term, constant, holds_nan, is_constant
 from relgrad.ops.arithmetic import add, subtract
-from relgrad.ops.differences import i_divergence
+from relgrad.ops.differences import i_divergence, xlog_ratio
 from relgrad.ops.moments import centred
 from relgrad.ops.reduction import Sum
+from relgrad.ops.selection import where
 from relgrad.ops.stable import xlog1py, xlogy
 from relgrad.term import Term, is_term
 from relgrad.trace.tracer import Tracer
@@ -56,14 +57,36 @@ def lacking_entropy(t: Term) -> Term | None:
 
 
 def relative_entropy(t: Term) -> Term | None:
-    """Σ u·log u → Σ D(u, 1), where u has n entries and Σ u is n: a factor that is 0 where all are equal; or None."""
+    """Σ p·log(p/q) → Σ D(p, q), where Σ p is Σ q, as Σ u·log u → Σ D(u, 1), where u has n entries and Σ u is n:
+    a factor that is 0 where all of both are equal; or None.
+    """
     for base, e in product_of(t).factors.items():
-        known = _of_sum(base) if e == 1 else None
-        if known is not None and known[0] == known[1]:
+        if e == 1 and (found := _of_equal_sums(base)) is not None:
             rest = multiplied((product_of(t), 1), (ProductView(1, {base: 1}), -1))
-            new = multiplied((rest, 1), (ProductView(1, {_divergence(base, 1.0): 1}), 1))
+            new = multiplied((rest, 1), (ProductView(1, {found: 1}), 1))
             return fitted(build_product(new, dtype_of(t)), t)
     return None
+
+
+def _of_equal_sums(t: Any) -> Term | None:
+    """Σ p·log(p/q) → Σ D(p, q), if Σ p = Σ q; or None."""
+    if not is_term(t) or not t.ground or type(t.op) is not Sum:
+        return None
+    known = _of_sum(t)
+    if known is not None:
+        return _divergence(t, 1.0) if known[0] == known[1] else None
+    (body,) = t.rands
+    inner = body.rands[1] if body.op is where else body
+    if inner.op is not xlog_ratio or (body.op is where and not holds_nan(body.rands[2])):
+        return None
+    p, q, _ = inner.rands
+    left = added(*[(sum_of(t.op.make_node(fit(x, body))), k) for x, k in ((p, 1), (q, -1))])
+    if left.constant or left.terms:
+        return None
+    far = i_divergence.make_node(*inner.rands)
+    return t.op.make_node(
+        fit(far if inner is body else where.make_node(body.rands[0], far, body.rands[2]), body)
+    )
 
 
 def _entropies(view: SumView) -> Iterator[tuple[list[tuple[Any, Term]], Fraction, float, int]]:
