@@ -10,14 +10,14 @@ D(x, y) = x·log(x/y) − x + y is the I-divergence. Where n parts add up to s, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from quicktions import Fraction
 
 from relgrad.logic.build import build_product, fit, fitted
-from relgrad.logic.group import ProductView, SumView, added, multiplied
+from relgrad.logic.group import ProductView, SumView, added, multiplied, renamed
 from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.space import product
 from relgrad.logic.view import SHARED, product_of, sum_of, summand
@@ -77,16 +77,40 @@ def _of_equal_sums(t: Any) -> Term | None:
         return _divergence(t, 1.0) if known[0] == known[1] else None
     (body,) = t.rands
     inner = body.rands[1] if body.op is where else body
-    if inner.op is not xlog_ratio or (body.op is where and not holds_nan(body.rands[2])):
+    if body.op is where and not holds_nan(body.rands[2]):
         return None
-    p, q, _ = inner.rands
-    left = added(*[(sum_of(t.op.make_node(fit(x, body))), k) for x, k in ((p, 1), (q, -1))])
+    if inner.op is xlog_ratio:
+        p, q, apart = inner.rands
+    elif inner.op is xlogy:
+        p, ratio = inner.rands
+        q = fit(build_product(multiplied((product_of(p), 1), (product_of(ratio), -1)), dtype_of(body)), inner)
+        apart = subtract(p, q)
+    else:
+        return None
+    left = added(
+        (sum_of(_one_by_one(t.op.axes, fit(p, body))), 1), (sum_of(_one_by_one(t.op.axes, fit(q, body))), -1)
+    )
     if left.constant or left.terms:
         return None
-    far = i_divergence.make_node(*inner.rands)
+    far = i_divergence.make_node(p, q, apart)
     return t.op.make_node(
         fit(far if inner is body else where.make_node(body.rands[0], far, body.rands[2]), body)
     )
+
+
+def _one_by_one(axes: Sequence[int], x: Term) -> Term:
+    """Σᵢⱼ xᵢ·yⱼ → Σᵢ xᵢ·Σⱼ yⱼ: a sum over axes in turn, so that factors leave the sums in which they are constant."""
+    for a in axes:
+        view = product_of(Sum((a,)).make_node(x))
+        x = build_product(view._replace(factors=renamed(view.factors, _whole)), x.type.dtype)
+    return x
+
+
+def _whole(x: Any) -> Any:
+    """Σᵢ Σⱼ x → Σᵢⱼ x"""
+    if not is_term(x) or type(x.op) is not Sum or type(x.rands[0].op) is not Sum:
+        return x
+    return Sum(tuple(sorted({*x.op.axes, *x.rands[0].op.axes}))).make_node(*x.rands[0].rands)
 
 
 def _entropies(view: SumView) -> Iterator[tuple[list[tuple[Any, Term]], Fraction, float, int]]:
