@@ -27,6 +27,7 @@ from relgrad.logic.simplify import factored_sum, meant_sum, perfect_square
 from relgrad.logic.view import SHARED, in_floats, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import absolute, divide, fabs, multiply, negative, power, subtract
+from relgrad.ops.comparison import greater
 from relgrad.ops.deviation import Complement
 from relgrad.ops.differences import power1pm1
 from relgrad.ops.exponential import exp
@@ -73,8 +74,8 @@ def _complement_of(t: Term) -> Term | None:
 
 
 def _share_of_others(t: Term) -> Term | None:
-    """x[i]/Σ x → C(x)[i], C(x) = 1 − x/Σ x;    gibbs(x[i], x) → C(softmax(x))[i]: what the share that an entry has of a
-    sum leaves of one; or None.
+    """x[i]/Σ x → C(x)[i], C(x) = 1 − x/Σ x;    gibbs(x[i], x) → C(softmax(x))[i];    max x/Σ x → min C(x), if Σ x > 0:
+    what the share that an entry has of a sum leaves of one; or None.
     """
     op, path, x = t.op, [t.rands[0]], t.rands[1]
     if op is divide and type(x.op) is Sum:
@@ -83,6 +84,10 @@ def _share_of_others(t: Term) -> Term | None:
         axes, shares = op.axes, Softmax(op.axes).make_node(x)
     else:
         return None
+    others, largest = Complement(axes).make_node(shares), path[0]
+    if largest.op.laws.extreme and largest.rands == (x,) and largest.op.axes == axes:
+        least, most = as_term(largest.op.reflected(Tracer(others))), largest.op.make_node(others)
+        return fit(least if op is not divide else where(greater(t.rands[1], 0.0), least, most), t)
     while path[-1] is not x:
         if not (path[-1].op.laws.selects or type(path[-1].op) in RESHAPES):
             return None
@@ -90,7 +95,7 @@ def _share_of_others(t: Term) -> Term | None:
     beside = [a for a in range(-x.type.ndim, 0) if a not in axes and x.type.extent(a) != 1]
     if not all(_stays(path, a) for a in beside):
         return None  # beside several sums an entry may stand that is none of their summands
-    left = Complement(axes).make_node(shares)
+    left = others
     for node in reversed(path[:-1]):
         left = node.op.make_node(left, *node.rands[1:])
     return fit(left, t)

@@ -223,7 +223,7 @@ ratio_minus_one = elementwise(
 )
 itakura_saito = elementwise(
     kernels.itakura_saito,
-    lambda g, out, x, y, d: g * (d / y) / x,
+    lambda g, out, x, y, d: -g * power_difference(x, y, -1.0, d),
     lambda g, out, x, y, d: -g * (d / y) / y,
     None,
     ball=lambda x, y, d: d / y - (1 + d / y).log(),
@@ -232,7 +232,7 @@ itakura_saito = elementwise(
 i_divergence = elementwise(
     kernels.i_divergence,
     lambda g, out, x, y, d: g * log_quotient(x, y, d),
-    lambda g, out, x, y, d: -g * (d / y),
+    lambda g, out, x, y, d: -g * ratio_minus_one(x, y, d),
     None,
     ball=lambda x, y, d: y if (y + d).is_zero() else (y + d) * (1 + d / y).log() - d,
     meaning=lambda x, y, d: xlogy(x, x / y) - x + y,
