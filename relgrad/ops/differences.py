@@ -232,7 +232,7 @@ itakura_saito = elementwise(
 i_divergence = elementwise(
     kernels.i_divergence,
     lambda g, out, x, y, d: g * log_quotient(x, y, d),
-    lambda g, out, x, y, d: -g * ratio_minus_one(x, y, d),
+    lambda g, out, x, y, d: -g * ratio_minus_one(x, np.where(x == 0, 1.0, y), np.where(x == 0, -1.0, d)),
     None,
     ball=lambda x, y, d: y if (y + d).is_zero() else (y + d) * (1 + d / y).log() - d,
     meaning=lambda x, y, d: xlogy(x, x / y) - x + y,
