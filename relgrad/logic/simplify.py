@@ -576,7 +576,7 @@ def _opened(view: ProductView) -> list[ProductView]:
     """k·(x + y)² → k·x², 2·k·x·y, k·y²: the monomials of a square of a sum, k·(x·y − u·v) → k·x·y, −k·u·v; others as
     they are.
     """
-    base = next(iter(view.factors), None)
+    base: Any = next(iter(view.factors), None)
     if len(view.factors) == 1 and is_term(base) and base.op is product_difference:
         x, y, u, v = map(product_of, base.rands)
         scales = [(ProductView(k * view.coefficient, {}), 1) for k in (1, -1)]
