@@ -157,7 +157,7 @@ def test_decisions_hold_as_far_as_a_series_is_used(name, centre):
 
 STAY = {
     "a pole": lambda x: (np.cos(x) - 1 - x) / x**2,
-    "a pole at a number that is nearly π": lambda x: np.sin(x + np.pi) / x,
+    "a pole by a number that is nearly 1": lambda x: (np.cos(x) - 1.0000000000000002) / x,
     "an essential singularity": lambda x: np.exp(-1 / x**2) / x,
     "a branch point": lambda x: (np.sqrt(x) - x) / x,
     "a logarithm": lambda x: (np.log(x) - x) / (np.log(x) + x),
@@ -425,8 +425,8 @@ def test_valuations_are_exact(f, order):
         lambda x: np.exp(1 / x),
         lambda x: np.maximum(x, -x),
         lambda x: np.hypot(x, 2 * x),
-        # √2·√2 is 2, of which floats cannot be certain
-        lambda x: np.sqrt(2 + x) * np.sqrt(2 + x) - 2 - x + x**3,
+        # ∛2·∛2·∛2 is 2, of which no digits are certain
+        lambda x: np.cbrt(2 + x) ** 3 - 2 - x + x**3,
     ],
 )
 def test_no_series_is_said_to_be_one(f):
@@ -436,7 +436,35 @@ def test_no_series_is_said_to_be_one(f):
 
 def test_a_value_at_which_a_function_is_flat_is_no_exact_number():
     # tanh(40) is 1 in floats.
-    assert _series(lambda x: np.tanh(40 + x)).at(0).error > 0
+    assert 0 < 1 - _series(lambda x: np.tanh(40 + x)).at(0).number < 1e-30
+
+
+NAMES = {
+    "sin(π·(1 + x))/x": (lambda x: np.sin(np.pi * (1 + x)) / x, 0, -np.pi),
+    "sinc(1 + x)/x": (lambda x: np.sinc(1 + x) / x, 0, -1.0),
+    "cos(x + π/2)": (lambda x: np.cos(x + np.pi / 2), 1, -1.0),
+    "tan(π/4 + x) − 1": (lambda x: np.tan(np.pi / 4 + x) - 1, 1, 2.0),
+    "erf(x) − 2·x/√π": (lambda x: scipy.special.erf(x) - 2 * x / np.sqrt(np.pi), 3, -2 / 3 / np.sqrt(np.pi)),
+    "ndtr(x) − 1/2 − x/√(2π)": (
+        lambda x: scipy.special.ndtr(x) - 0.5 - x / np.sqrt(2 * np.pi),
+        3,
+        -1 / 6 / np.sqrt(2 * np.pi),
+    ),
+    "(2ˣ − 1 − x·log 2)/x²": (lambda x: (np.exp2(x) - 1 - x * np.log(2)) / x**2, 0, np.log(2) ** 2 / 2),
+    "e^(1 + x) − e": (lambda x: np.exp(1 + x) - np.e, 1, np.e),
+    "√(2 + x)² − 2 − x + x³": (lambda x: np.sqrt(2 + x) * np.sqrt(2 + x) - 2 - x + x**3, 3, 1.0),
+    "log(2 + x) − log 2": (lambda x: np.log(2 + x) - np.log(2), 1, 0.5),
+    "sin(x°) − π/180·x": (lambda x: np.sin(np.deg2rad(x)) - np.pi / 180 * x, 3, -((np.pi / 180) ** 3) / 6),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_that_have_names_are_exact_in_coefficients(name):
+    """sin(π) is 0, and 1/√(2π) what the density of a normal distribution begins with: as numbers, not as floats."""
+    f, start, first = NAMES[name]
+    found = _series(f, length=12)
+    assert found.start == start
+    assert float(found.numbers[0]) == pytest.approx(first, rel=1e-15)
 
 
 def test_a_body_is_looked_at_once():
@@ -898,3 +926,27 @@ def test_a_product_of_a_sum_is_multiplied_out_where_that_is_a_function_of_one_te
             u = mp.mpf(m) * mp.mpf(r)
             want = float((mp.exp(-u) * (1 + u) - 1) / mp.mpf(r) ** 2)
         assert rg.stabilize(f, precise=False)(r, m) == pytest.approx(want, rel=1e-14)
+
+
+TWICE = {
+    "x·log x - x + 1": (1, lambda m, x: x * m.log(x) - x + 1),
+    "x·log(x/7) - x + 7": (7, lambda m, x: x * m.log(x / 7) - x + 7),
+    "1/x + x - 2": (1, lambda m, x: 1 / x + x - 2),
+    "x + 4/x - 4": (2, lambda m, x: x + 4 / x - 4),
+    "x³ - 3·x + 2": (1, lambda m, x: x**3 - 3 * x + 2),
+    "√x - 2 - (x - 4)/4": (4, lambda m, x: m.sqrt(x) - 2 - (x - 4) / 4),
+    "(x·log x - x + 1)/(1/x + x - 2)": (1, lambda m, x: (x * m.log(x) - x + 1) / (1 / x + x - 2)),
+    "x·tanh(x - 3) - 3·x + 9": (3, lambda m, x: x * m.tanh(x - 3) - 3 * x + 9),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+@pytest.mark.parametrize("step", [1e-3, -1e-5, 1e-7])
+def test_what_vanishes_twice_at_a_number_has_a_series_there(name, step):
+    """A double zero is found though no part of the function shows it; its slope is that of a simple one."""
+    zero, f = TWICE[name]
+    x = zero + step
+    value, *slopes = [float(h(x)) for h in _programs(f, precise=False)]
+    assert value == pytest.approx(float(_exact(f, x, 0)), rel=ULP * 2.0**-52)
+    for order, slope in enumerate(slopes, 1):
+        assert slope == pytest.approx(float(_exact(f, x, order)), rel=2.0**-45 / abs(step))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.errors import OpError
+from relgrad.kernels.doubled.named import name_of
 from relgrad.op import Constant
 from relgrad.ops.arguments import as_balls
 from relgrad.term import Term, subterms
@@ -53,9 +54,38 @@ def is_settled(ball: Any, bits: int = BITS) -> bool:
     return ball.rel_accuracy_bits() >= bits or bool(ball.abs_upper() < flint.arb(2) ** _NOTHING)
 
 
+def named(value: Any) -> Any:
+    """0.6931471805599453 → log 2, −1.5707963267948966 → −π/2, 0.5 → None: the ball of what a float is the name of, at
+    the precision of the moment.
+    """
+    import flint
+
+    if (found := name_of(value)) is None:
+        return None
+    pi = flint.arb.pi()
+    values = {
+        "ln2": flint.arb.const_log2,
+        "ln10": flint.arb.const_log10,
+        "pi": lambda: pi,
+        "e": flint.arb.const_e,
+        "euler": flint.arb.const_euler,
+        "log_of_2pi": lambda: (2 * pi).log(),
+        "root_of_2": lambda: flint.arb(2).sqrt(),
+        "root_of_pi": lambda: pi.sqrt(),
+        "degree": lambda: pi / 180,
+        "radian": lambda: 180 / pi,
+        "root_of_2pi": lambda: (2 * pi).sqrt(),
+        "1/root_of_2pi": lambda: 1 / (2 * pi).sqrt(),
+        "2/root_of_pi": lambda: 2 / pi.sqrt(),
+    }
+    name, scale = found
+    return values[name]() * flint.fmpq(*scale.as_integer_ratio())
+
+
 def evaluate(roots: Sequence[Term], values: Mapping[Term, Any], bits: int) -> list[Any]:
     """Return the roots as arrays of balls, given arrays of numbers or balls for the inputs.
 
+    A constant that is the name of another number, as 3.141592653589793 is of π, is that number.
     Each op is evaluated by its own declaration, `Op.ball`; ops on integers whose values are certain are
     computed as they are. Raises OpError where an op declares none, KeyError for an input without a value.
     """
@@ -78,6 +108,8 @@ def evaluate(roots: Sequence[Term], values: Mapping[Term, Any], bits: int) -> li
 def _ball(node: Term, balls: Sequence[Any]) -> Any:
     import flint
 
+    if type(node.op) is Constant and (number := named(node.op.value)) is not None:
+        return number
     try:
         return node.op.ball(*balls)
     except (ArithmeticError, OpError) as error:
@@ -123,8 +155,8 @@ def enclose(
     What is not settled at the limit stays so: it may be undefined, infinitely large, or cancel to zero.
     """
     values = {t: as_balls(v) for t, v in values.items()}
-    constants = {t: as_balls(t.op.ball()) for t in subterms(*roots) if type(t.op) is Constant}
-    values = constants | values
+    constants = [t for t in subterms(*roots) if type(t.op) is Constant and name_of(t.op.value) is None]
+    values = {t: as_balls(t.op.ball()) for t in constants} | values
     check = np.frompyfunc(lambda b: is_settled(b, bits), 1, 1)
     best: list[Enclosure] = []
     precision = max(first, bits + bits // 2)

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.balls.graph import BITS, evaluate, is_settled, nearest
+from relgrad.balls.graph import BITS, evaluate, is_settled, named, nearest
 from relgrad.errors import RelgradError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.doubled import computed, given, rounded, tied
-from relgrad.kernels.doubled.named import known_as, largest, unit
+from relgrad.kernels.doubled.named import largest, unit
 from relgrad.kernels.doubled.number import Doubled, GivenUp, Undecided
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, innermost, lowered, share_rules
@@ -40,8 +40,6 @@ PRECISIONS = (256, 1280, 4096)
 is 0 is below all floats, and settled."""
 ENOUGH = 160
 """Bits for what doubled numbers hold."""
-KNOWN = 200
-"""Constants that have names are known to so many bits."""
 WORK = 1 << 17
 """A program is given up after so many operations on balls of the least precision."""
 BEYOND = 1 << 62
@@ -388,12 +386,8 @@ def _to_doubled(x: Balls) -> Doubled:
 
 def _rounded(x: Any) -> Balls:
     """0.6931471805599453 → log 2; else a float ± half a unit in its last place."""
-    import flint
-
-    if (known := known_as(x := lowered(x))) is None:
-        return _of_doubled(Doubled.functions[rounded](x))
-    number = flint.arb(flint.fmpq(*known.as_integer_ratio()))
-    return Balls.of(number + flint.arb(0, abs(float(known)) * 2.0**-KNOWN))
+    number = named(x := lowered(x))
+    return _of_doubled(Doubled.functions[rounded](x)) if number is None else Balls.of(number)
 
 
 def _shifted(x: Any) -> Balls:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from quicktions import Fraction
 
+from relgrad.balls.graph import named
 from relgrad.calculus.path import Path, tangent
 from relgrad.calculus.ring import (
     Algebra,
@@ -31,6 +32,9 @@ from relgrad.calculus.ring import (
     Quotient,
     Truth,
 )
+from relgrad.errors import OpError
+from relgrad.kernels.doubled.named import name_of
+from relgrad.ops.arithmetic import sqrt
 from relgrad.term import Term, subterms
 
 PRIME = (1 << 61) - 1
@@ -40,7 +44,33 @@ _ZERO = Decimal(0)
 _NOISE = Decimal("1e-64")
 """Relative to its summands, a sum of this size is no more than the rounding of decimals."""
 _ROUNDED = 2.0**-50
-"""The relative error of the value of an op, and of a constant in a rule, which may stand for π."""
+"""The relative error of the value of an op, and of a constant in a rule, which may be rounded."""
+BITS = 288
+"""In which values at numbers without error are computed, for the decimals of CONTEXT."""
+_LAST = 1e-78
+"""Relative to a decimal number, what rounding may have made of it."""
+_PARTS = 1024
+"""Numbers of few digits are whole multiples of 1 over this."""
+_SURE = 1e-72
+"""Values that are that near to a number of few digits are that number."""
+_DRAWN: dict[str, Any] = {
+    "ln2": ("log", math.log(2), [2]),
+    "ln10": ("log", math.log(10), [10]),
+    "e": ("exp", math.e, [1]),
+}
+"""Numbers that have names as values of ops, so that log 2 is the value of `log` at 2."""
+_EXPRESSED: dict[str, tuple[Fraction, int, int]] = {
+    "root_of_2": (Fraction(1), 1, 0),
+    "root_of_pi": (Fraction(1), 0, 1),
+    "pi": (Fraction(1), 0, 2),
+    "2/root_of_pi": (Fraction(2), 0, -1),
+    "degree": (Fraction(1, 180), 0, 2),
+    "radian": (Fraction(180), 0, -2),
+    "root_of_2pi": (Fraction(1), 1, 1),
+    "1/root_of_2pi": (Fraction(1), -1, -1),
+}
+"""Numbers that have names as rational ones times powers of √2 and √π: 1/√(2π) = 1·√2⁻¹·√π⁻¹."""
+_ROOT_OF_2 = pow(2, (PRIME + 1) // 4, PRIME)
 MANY = 1500
 """So many series are kept of one function."""
 LONG = 128
@@ -290,6 +320,8 @@ class Around(Path):
         number = float(value.item() if value.size == 1 else math.nan)
         if not math.isfinite(number):
             raise NoSeries("a constant that is no number")
+        if (name := name_of(number)) is not None:
+            return _of_name(number, *name)
         rounded = in_rule and not _is_short(number)
         return exactly(number)._replace(error=abs(number) * _ROUNDED if rounded else 0.0)
 
@@ -403,7 +435,48 @@ def value(op: Any, operands: Sequence[Coefficient]) -> Coefficient:
         raise NoSeries(f"{op} has no finite value")
     if short and not flat:
         return exactly(here) if here else NULL
-    return indeterminate((str(op), here, [c.residue for c in operands]), here, error)
+    found = indeterminate((str(op), here, [c.residue for c in operands]), here, error)
+    return found if any(c.error for c in operands) else _in_balls(op, operands, found)
+
+
+def _in_balls(op: Any, operands: Sequence[Coefficient], found: Coefficient) -> Coefficient:
+    """sin(π) = 1.2e-16 → 0, exp(1) = 2.718… → the same in 80 digits: the value of an op at numbers without error."""
+    import flint
+
+    with flint.ctx.workprec(BITS):
+        try:
+            ball = op.ball(*[flint.arb(str(c.number), abs(float(c.number)) * _LAST) for c in operands])
+        except (OpError, ArithmeticError, TypeError, ValueError):
+            return found
+        if not isinstance(ball, flint.arb) or not ball.is_finite() or ball.rad() > _SURE:
+            return found
+        short = round(float(ball.mid()) * _PARTS) / _PARTS
+        if abs(ball - short) < _SURE:
+            return exactly(short) if short else NULL
+        number = Decimal(ball.str(CONTEXT.prec, radius=False))
+    root = _root_of(operands[0].residue) if op is sqrt else None
+    return Coefficient(found.residue if root is None else root, number, 0.0)
+
+
+def _root_of(residue: int) -> int | None:
+    """4 → 2, 2 → 2³¹: a root modulo the prime, that of a product the product of roots; None where there is none."""
+    root = pow(residue, (PRIME + 1) // 4, PRIME)
+    return root if root * root % PRIME == residue else None
+
+
+def _of_name(x: float, name: str, scale: Fraction) -> Coefficient:
+    """3.14… → π, an indeterminate, 80 digits, no error: a float that is a number's name, as it depends on others."""
+    import flint
+
+    with flint.ctx.workprec(BITS):
+        number = Decimal(named(x).str(CONTEXT.prec, radius=False))
+    if (expressed := _EXPRESSED.get(name)) is None:
+        residue = indeterminate(_DRAWN.get(name, name), x, 0.0).residue
+    else:
+        rational, of_2, of_pi = expressed
+        root_of_pi = indeterminate("root of pi", x, 0.0).residue
+        residue = exactly(rational).residue * pow(_ROOT_OF_2, of_2, PRIME) * pow(root_of_pi, of_pi, PRIME)
+    return Coefficient(exactly(scale).residue * residue % PRIME, number, 0.0)
 
 
 def indeterminate(of: Any, number: float, error: float) -> Coefficient:
@@ -417,7 +490,7 @@ def indeterminate(of: Any, number: float, error: float) -> Coefficient:
 
 def _is_short(x: float) -> bool:
     """Whether a float has few digits before and after the point: 0, −2, 0.375: yes; 0.1, 2²⁰: no."""
-    scaled = x * 1024
+    scaled = x * _PARTS
     return abs(x) < 1 << 20 and scaled == int(scaled)
 
 

@@ -300,20 +300,25 @@ def _of_root(body: Term, x: Term) -> tuple[Term, tuple[Series, ...]]:
 
 _LEFT = np.linspace(0.0, 1.0, 65)[1:]
 _STEPS = np.array([0.0, 1e-8, -1e-8, 1e-6, -1e-6])
+LIKELY = (1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0, 4.0, -4.0)
+"""Numbers at which functions that people write vanish, though no part of them says so: (1 − x)² written out."""
 FACTORS = (np.multiply, np.divide, np.square, np.reciprocal, np.power, np.float_power, np.negative)
 """Functions that are small as their operands are."""
 
 
 def candidates(body: Term, x: Term) -> list[float]:
-    """(eˣ − 1)/x → 0;    log(x)/(x − 1) → 0, 1: points at which floats show a part of a body open, or losing digits.
+    """(eˣ − 1)/x → 0;    x·log x − x + 1 → 0, 1: points at which floats show a part of a body open, or losing digits.
 
-    A necessary test, which costs a few evaluations: a part that is no number at the point though it does not grow
-    nearby, or a sum or function that is small there though its operands are not.
+    Asked are zero, numbers that stand in the body, and a few more. The test is a necessary one, and costs one
+    evaluation for all: a part that is no number at the point though it does not grow nearby, or a sum or function that
+    is small there though its operands are not. Away from zero, where a simple zero is a loss of the last digits of x,
+    the sum must have one of second order.
     """
     known = x.op.range
     nodes = list(subterms(body))
-    zeros = dict.fromkeys([0.0, *[zero for node in nodes for zero in zeros_of(node, x)]])
-    points = [p for p in zeros if known.low <= p <= known.high]
+    numbers = [float(node.op.value) for node in nodes if type(node.op) is Constant and node.type.shape == ()]
+    zeros = [zero for node in nodes for zero in zeros_of(node, x)]
+    points = [p for p in dict.fromkeys([0.0, *LIKELY, *zeros, *numbers]) if known.low <= p <= known.high]
     grid = np.add.outer(_STEPS, points)
     here: dict[Term, Any] = {x: grid}
     marked = np.zeros(len(points), bool)
@@ -328,10 +333,14 @@ def candidates(body: Term, x: Term) -> list[float]:
             here[node] = y = np.broadcast_to(np.asarray(found, float), grid.shape)
             if node.rands:
                 y = np.abs(y)
-                marked |= ~np.isfinite(y[0]) & ~(y[1:3].min(0) > 30 * y[3:].max(0))
+                marked |= (
+                    ~np.isfinite(y[0]) & np.isfinite(y[1:]).any(0) & ~(y[1:3].min(0) > 30 * y[3:].max(0))
+                )
                 if getattr(node.op, "function", None) not in FACTORS:
                     sizes = np.max([np.abs(here[rand]) for rand in node.rands], axis=0)
-                    marked |= (y < 1e-3 * sizes).any(0)
+                    small = y < 1e-3 * sizes
+                    twice = small[3:] & (y[3:] < 1e-9 * np.maximum(sizes[3:], 1.0))
+                    marked |= np.where(grid[0] == 0, small.any(0), bool(node.op.as_sum) & twice.any(0))
     return [p for p, mark in zip(points, marked, strict=True) if mark]
 
 

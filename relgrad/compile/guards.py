@@ -80,7 +80,7 @@ from relgrad.ops.shaping import Transpose
 from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
 from relgrad.ops.stable import xlogy
 from relgrad.ops.structure import Squeeze
-from relgrad.term import Term, kept, rebuild, subterms, term
+from relgrad.term import Term, kept, reachable, rebuild, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import REAL, ArrayType, Interval, Type, array_type
 
@@ -251,9 +251,13 @@ def _angles(t: Term) -> Sequence[Term]:
 
 
 def _are_decimals(t: Term) -> bool:
-    """0.3·x², x: yes; π·x, x/3 + 1/3: no: whether all numbers in a term are as people write them, none rounded."""
-    numbers = [x.op.value for x in subterms(t) if type(x.op) is Constant and is_float(x)]
-    return all(map(are_written, numbers))
+    """0.3·x², x: yes; π·x, x/3 + 1/3: no: whether all numbers in a term are as people write them, none rounded.
+
+    Those that only decide, as of where(|x| < 0.17288, nan, x), are no numbers in it.
+    """
+    nodes = reachable(t, below=lambda x: filter(is_float, x.rands))
+    numbers = [x.op.value for x in nodes if type(x.op) is Constant]
+    return all(are_written(x) or np.isnan(x).all() for x in numbers)
 
 
 def _without_distance(t: Term) -> list[Term]:
@@ -264,14 +268,18 @@ def _without_distance(t: Term) -> list[Term]:
 
 @lru_cache(maxsize=1024)
 def _cancels_far_from_its_point(op: Series, rounded: bool) -> bool:
-    """Whether a test of the formula trips at zeros or elsewhere beyond the radius: 1 − cos x: yes; sin(x)/x: no."""
+    """Whether a test of the formula trips at zeros or elsewhere beyond the radius: 1 − cos x: yes; sin(x)/x: no.
+
+    Where the sine of a rounded angle is zero is not asked: cos(7·arccos x) has a series at 0, and other zeros.
+    """
     zeros = [zero - op.point for t in subterms(op.body) for zero in zeros_of(t, op.argument)]
     away = np.concatenate([-_SIZES, _SIZES, zeros])
     x = op.point + away[np.abs(away) >= op.terms.radius]
     known = op.argument.op.range
-    tests = [
-        term(t.op.among(SURE, None), *t.rands) for t in guards([op.body], [op.argument] if rounded else [])
-    ]
+    found = guards([op.body], [op.argument] if rounded else [])
+    if any(t.op.kernel.startswith("turns") and t.op.scaled for t in found):
+        return True
+    tests = [term(t.op.among(SURE, None), *t.rands) for t in found]
     with np.errstate(all="ignore"):
         return any(
             bool(test)

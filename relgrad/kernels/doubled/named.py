@@ -218,17 +218,24 @@ def _tied(x: Any, m: Any) -> Any:
     return largest(np.abs(away.hi) > 2.0 * away.bound, away.bound, m.floats())
 
 
-def known_as(x: Any) -> Fraction | None:
-    """0.6931471805599453 → log 2, −1.5707963267948966 → −π/2, to many digits: what a float is the name of, or None.
+def name_of(x: Any) -> tuple[str, Fraction] | None:
+    """0.6931471805599453 → log 2, 1;    −1.5707963267948966 → π, −1/2: the constant that a float is the name of, and
+    the power of two that it is multiplied with; or None.
 
     NumPy makes some of them, as √(2π), one unit in the last place off.
     """
     size, exponent = math.frexp(abs(float(x))) if np.ndim(x) == 0 else (0.0, 0)
-    for value in constants().values() if 0 < size < 1 else ():
-        scale = Fraction(2) ** (math.frexp(value)[1])
-        if abs(size - value / scale) <= 2.0 * unit(np.asarray(x)) * size:
-            return Fraction(2) ** exponent / scale * value * (1 if x > 0 else -1)
+    for name, value in constants().items() if 0 < size < 1 else ():
+        its = math.frexp(value)[1]
+        if abs(size - value / Fraction(2) ** its) <= 2.0 * unit(np.asarray(x)) * size:
+            return name, Fraction(2) ** (exponent - its) * (1 if x > 0 else -1)
     return None
+
+
+def known_as(x: Any) -> Fraction | None:
+    """0.6931471805599453 → log 2, −1.5707963267948966 → −π/2, to many digits: what a float is the name of, or None."""
+    found = name_of(x)
+    return found and constants()[found[0]] * found[1]
 
 
 @lambda rule: FUNCTIONS.setdefault(rounded, rule)
