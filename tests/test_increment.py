@@ -754,3 +754,21 @@ def test_points_too_far_apart_for_quadratures_are_watched(far: float, bend: floa
     want = float(e / 2 - 3 * e * e / 8 + 5 * e**3 / 16 - 35 * e**4 / 128 + 63 * e**5 / 256)
     found = detour(np.zeros(2), np.array([1.0, bend]), np.array([1.0 + far, 0.0]))
     assert found[0] == pytest.approx(want, rel=1e-13)
+
+
+@pytest.mark.parametrize("x", [1e-9, 1e-300, -1e-12, 0.4, 3.0])
+def test_an_even_function_is_compared_on_both_sides(x: float):
+    """√(L² + (x + d/2)²) − √(L² + (x − d/2)²): the paths of Young's two slits, of which x + d/2 has lost x."""
+    path = lambda x, d: np.hypot(2.0, x + d / 2) - np.sqrt(4.0 + (x - d / 2) ** 2)
+    with mp.workdps(400):
+        h = [mp.sqrt(4 + (mp.mpf(x) + k * mp.mpf(0.5)) ** 2) for k in (1, -1)]
+        assert ulps(rg.stabilize(path, precise=False)(x, 1.0), h[0] - h[1]) < 8
+
+
+def test_exponentials_are_compared_as_they_are_and_not_their_powers():
+    """e^(−x²/2) as (e^(x²))^(−½) would leave the range of floats where it is 0."""
+    kernel = lambda a, b: np.mean(np.exp(-((a[:, None] - b) ** 2) / 2))
+    distance = lambda x, y: kernel(x, x) + kernel(y, y) - 2 * kernel(x, y)
+    x, y = np.array([1.0, 2.0]), np.array([100.0, 300.0])
+    for precise in (True, False):
+        assert rg.stabilize(distance, precise=precise)(x, y) == pytest.approx(distance(x, y), rel=1e-15)

@@ -62,6 +62,11 @@ def xdivy(x: Any, y: Any) -> Any:
     return unless_zero(x, y, x / y)
 
 
+def log_quotient(x: Any, y: Any, d: Any) -> Any:
+    """log(x/y) = log(1 + d/y), where d = x − y."""
+    return np.where(np.abs(d) < np.abs(y) * 0.5, np.log1p(d / y), np.log(x / y))
+
+
 def leave_one_out_prod(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Any:
     """(a, b, c) → (b·c, a·c, a·b): products of the entries before each, times those of the entries after.
 

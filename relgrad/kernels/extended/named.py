@@ -99,6 +99,7 @@ NAMED.update(
         "leave_one_out_prod": lambda _: lambda *xs, **axes: formulas.leave_one_out_prod(*alike(*xs), **axes),
         "near": lambda _: near_by_rules(Extended),
         "xdivy": lambda _: lambda x, y: formulas.xdivy(*alike(x, y)),
+        "log_quotient": lambda _: lambda x, y, d: formulas.log_quotient(*alike(x, y, d)),
         "running_argmax": _by_rank,
         "running_argmin": _by_rank,
     }
