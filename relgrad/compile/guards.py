@@ -572,18 +572,19 @@ class _Guards:
             if (x, way) in seen:
                 continue
             seen.add((x, way))
-            op = x.op
-            if op is exp or op is cosh or op is sinh:
-                known = range_of(x.rands[0])
-                if not self._exact[x.rands[0]]:
-                    found |= {way} if op is not exp or known.high > 0 else set()
-                    found |= {-way} if op is exp and known.low < 0 else set()
-            elif op.elementwise and getattr(op, "log", None) is not None:
-                found |= {way} if op.grows else {-way} if op.vanishes else set()
-            elif op in (*_SUMS, multiply, divide, negative, where) or isinstance(op, Sum):
-                floats = [y for y in x.rands if isinstance(y.type, ArrayType) and y.type.dtype.kind == "f"]
-                stack += [(y, -way if op is divide and y is x.rands[-1] else way) for y in floats]
+            op, known = x.op, range_of(x)
+            signs = op.as_product[1] if op.as_product else ()
+            if op.as_product or op.out_of_range == "stays":
+                ways = [way if e > 0 else -way for e in signs] or [way] * len(x.rands)
+                stack += [(y, w) for y, w in zip(x.rands, ways, strict=True) if is_float(y)]
+            elif op.elementwise and (op.grows or op.vanishes) and not self._is_right_of_numbers(x):
+                found |= {way} if known.high == np.inf else set()
+                found |= {-way} if known.low == 0 else set()
         return found
+
+    def _is_right_of_numbers(self, x: Term) -> bool:
+        """e^x, x⁷ of an argument x → True; e^(x·y), Φ(x), Γ(x) → False: whether a term out of range has all digits."""
+        return x.op in (exp, cosh, sinh, power) and self._exact[x.rands[0]] and all(map(_is_small, x.rands[1:]))
 
     def _is_closed(self, x: Term) -> bool:
         """Whether a sum is tested by itself, or as accurate as it can be: that of two exact numbers."""
