@@ -34,7 +34,7 @@ from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open
 from relgrad.kernels.doubled.precise import Again
 from relgrad.kernels.doubled.products import sliced_product
 from relgrad.kernels.extended.number import Extended
-from relgrad.kernels.numbers import Twin
+from relgrad.kernels.numbers import Twin, lowered
 from relgrad.kernels.watched import Drawn
 from relgrad.op import Constant
 from relgrad.term import subterms
@@ -1164,6 +1164,54 @@ def test_products_of_others_keep_their_digits():
         ]
         twin = Twin(lambda x, axes=axes: leave_one_out_prod(x, axes=axes), Doubled)(x).floats()
         close(twin.ravel(), [float(e) for e in exact])
+
+
+OF_ROWS = {
+    "unit_pullback": lambda x, v: kernels.unit_pullback(x, v, axis=-1),
+    "deviation": lambda p, g: kernels.deviation(g, p, axis=-1),
+    "softmax_pullback": lambda p, g: kernels.softmax_pullback(g, p, axis=-1),
+    "log_softmax_pullback": lambda p, g: kernels.log_softmax_pullback(g, p, axis=-1),
+    "softmax": lambda x, w: kernels.softmax(x, axis=-1, weights=w),
+    "logsumexp": lambda x, w: kernels.logsumexp(x, axis=-1, keepdims=True, weights=w),
+}
+
+
+@pytest.mark.parametrize("short", [0, 1])
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_entries_that_rows_repeat_count_so_often(name, short):
+    """f(x : (2, 1), y : (2, 3)) = f(x repeated, y), in whatever numbers: norms and sums of weights are of three entries."""
+    rows = [np.array([[0.5, 0.3, 0.8], [0.2, 0.7, 0.4]]), np.array([[0.9, 0.6, 0.1], [0.3, 0.8, 0.2]])]
+    rows[short] = rows[short][:, :1]
+    want = OF_ROWS[name](*[np.broadcast_to(x, (2, 3)) for x in rows])
+    for f in (OF_ROWS[name], *[Twin(OF_ROWS[name], kind) for kind in (Doubled, Extended, Drawn)]):
+        np.testing.assert_allclose(lowered(f(*rows)) + 0 * want, want, rtol=1e-12, atol=1e-15)
+    if name in ("unit_pullback", "deviation", "softmax_pullback"):  # which are linear in the second
+        with np.errstate(all="ignore"):
+            large = Extended.of(rows[1]) * 2.0**900 * 2.0**900
+            found = Twin(OF_ROWS[name], Extended)(rows[0], large) * 2.0**-900 * 2.0**-900
+        np.testing.assert_allclose(lowered(found) + 0 * want, want, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("shape", [(1,), (2, 1), (3,)])
+def test_lengths_of_repeated_entries_are_curved_as_those_of_entries(shape, strategy):
+    """‖(x, x)‖ = √2·|x| has no curvature, though digits cancel in it: it is computed again, of as many entries."""
+    x = 2.5 + np.arange(math.prod(shape)).reshape(shape)
+    straight = rg.hessian(lambda x: np.sum(np.linalg.norm(np.repeat(x, 2, -1), axis=-1)), strategy=strategy)
+    written = rg.hessian(lambda x: np.sum(np.sqrt(2 * np.sum(x**2, axis=-1))), strategy=strategy)
+    np.testing.assert_allclose(straight(x), written(x), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_a_product_of_few_has_no_derivatives_along_many(count):
+    x = np.arange(1.0, count + 1)
+    for m in range(1, 7):
+        found = leave_one_out_prod(x, *[x] * m)
+        lost = [math.prod(np.delete(x, i)) * math.perm(count - 1, m) for i in range(count)]
+        np.testing.assert_allclose(found, lost, rtol=1e-14)
+        np.testing.assert_allclose(
+            Twin(lambda x, *v: leave_one_out_prod(x, *v), Doubled)(x, *[x] * m).floats(), lost
+        )
 
 
 @pytest.mark.parametrize("kind", [Doubled, Extended])

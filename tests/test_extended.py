@@ -684,9 +684,7 @@ def test_exponents_that_cancel_have_lost_the_digits_of_their_sizes(size: float):
         ),
         (
             lambda x: sp.ndtr(-x) / np.sqrt(sp.ndtr(-x - 1e-6)) * np.reciprocal(np.sqrt(sp.ndtr(1e-6 - x))),
-            lambda x: (
-                mpmath.ncdf(-x) / mpmath.sqrt(mpmath.ncdf(-x - mpf(1e-6)) * mpmath.ncdf(mpf(1e-6) - x))
-            ),
+            lambda x: mpmath.ncdf(-x) / mpmath.sqrt(mpmath.ncdf(-x - mpf(1e-6)) * mpmath.ncdf(mpf(1e-6) - x)),
         ),
         (
             lambda x: np.expm1(x * x * 1.5) / np.expm1(x * x * 1.5 + 0.1),
@@ -702,7 +700,9 @@ def test_exponents_that_cancel_have_lost_the_digits_of_their_sizes(size: float):
         ),
     ],
 )
-def test_functions_out_of_range_that_meet_have_lost_the_digits_of_their_sizes(f, exact, size, shape, strategy):
+def test_functions_out_of_range_that_meet_have_lost_the_digits_of_their_sizes(
+    f, exact, size, shape, strategy
+):
     """e^(−x²/2)/(Φ(−x) + Φ(−x − 1)): whatever leaves the range of floats, and comes back, is computed with digits to
     lose.
     """

@@ -584,7 +584,9 @@ class _Guards:
 
     def _is_right_of_numbers(self, x: Term) -> bool:
         """e^x, x⁷ of an argument x → True; e^(x·y), Φ(x), Γ(x) → False: whether a term out of range has all digits."""
-        return x.op in (exp, cosh, sinh, power) and self._exact[x.rands[0]] and all(map(_is_small, x.rands[1:]))
+        return (
+            x.op in (exp, cosh, sinh, power) and self._exact[x.rands[0]] and all(map(_is_small, x.rands[1:]))
+        )
 
     def _is_closed(self, x: Term) -> bool:
         """Whether a sum is tested by itself, or as accurate as it can be: that of two exact numbers."""
