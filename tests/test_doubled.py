@@ -1179,7 +1179,7 @@ OF_ROWS = {
 @pytest.mark.parametrize("short", [0, 1])
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_entries_that_rows_repeat_count_so_often(name, short):
-    """f(x : (2, 1), y : (2, 3)) = f(x repeated, y), in whatever numbers: norms and sums of weights are of three entries."""
+    """f(x : (2, 1), y : (2, 3)) = f(x repeated, y), in any numbers: norms and sums of weights are of three entries."""
     rows = [np.array([[0.5, 0.3, 0.8], [0.2, 0.7, 0.4]]), np.array([[0.9, 0.6, 0.1], [0.3, 0.8, 0.2]])]
     rows[short] = rows[short][:, :1]
     want = OF_ROWS[name](*[np.broadcast_to(x, (2, 3)) for x in rows])
