@@ -1202,6 +1202,18 @@ def test_lengths_of_repeated_entries_are_curved_as_those_of_entries(shape, strat
     np.testing.assert_allclose(straight(x), written(x), rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.parametrize("size", [1.0, 2.0**-1030])
+def test_products_of_constants_that_are_too_small_to_be_one(size):
+    """D(c·d, w) with c·d below floats, which is no constant: what is centred there is a number all the same."""
+    x, d, weights = np.array([0.3, -0.4]), np.array([0.5, 0.7]), np.array([0.7, 0.2])
+    slope = rg.grad(lambda x: np.sum(weights * (x * (x**2 + 1.5)) / np.sum(x**2 + 1.5)))
+    with warnings.catch_warnings(), np.errstate(under="ignore"):
+        warnings.simplefilter("error", rg.RelgradWarning)
+        found = rg.grad(lambda x: np.sum(slope(x) * (d * size)))(x)
+    want = rg.hessian(lambda x: np.sum(weights * (x * (x**2 + 1.5)) / np.sum(x**2 + 1.5)))(x) @ d
+    np.testing.assert_allclose(found / size, want, rtol=1e-12 if size == 1 else 1e-3)
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_a_product_of_few_has_no_derivatives_along_many(count):
     x = np.arange(1.0, count + 1)

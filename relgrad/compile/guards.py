@@ -492,7 +492,7 @@ class _Guards:
     def _is_centred_anew(self, op: Op, x: Term) -> bool:
         """Whether an operand is computed, and by no such op before: u·v: yes; 3·u of an argument u: no."""
         while x.op is negative or (x.op is multiply and any(map(is_constant, x.rands))):
-            x = next(y for y in x.rands if not is_constant(y))
+            x = next((y for y in x.rands if not is_constant(y)), x.rands[0])  # c·d is not folded out of range
         return not self._exact[x] and type(x.op) is not type(op)
 
     def _guard_of_exponent(self, u: Term) -> Iterator[Term]:
