@@ -1214,6 +1214,21 @@ def test_products_of_constants_that_are_too_small_to_be_one(size):
     np.testing.assert_allclose(found / size, want, rtol=1e-12 if size == 1 else 1e-3)
 
 
+@pytest.mark.parametrize("holder", ["cell", "default", "container"])
+@pytest.mark.parametrize("kind", [float, np.float64])
+def test_numbers_of_few_digits_are_what_they_say_whoever_holds_them(kind, holder):
+    """Σ log(1 + e^(h·(xᵢ - xⱼ))) has the slope h²·Σ (xᵢ - xⱼ)/2: h = 10⁻⁸ is exact in NumPy's type as well."""
+    h, held = kind(1e-8), [kind(1e-8)]
+    pairs = lambda x, h: np.sum(np.log(1 + np.exp((x[:, None] - x) * h)))
+    f = {
+        "cell": lambda x: pairs(x, h),
+        "default": lambda x, h=h: pairs(x, h),
+        "container": lambda x: pairs(x, held[0]),
+    }[holder]
+    x = np.random.default_rng(0).normal(size=50).round(1)
+    np.testing.assert_allclose(rg.grad(f)(x), 1e-16 * np.sum(x[:, None] - x, axis=1) / 2, rtol=1e-12)
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_a_product_of_few_has_no_derivatives_along_many(count):
     x = np.arange(1.0, count + 1)
