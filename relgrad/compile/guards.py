@@ -563,8 +563,8 @@ class _Guards:
         return any(-way in y for way in x)
 
     def _directions(self, t: Term) -> set[int]:
-        """1 + a·e^(b·c) → {1, −1}, 1/Γ(x) → {−1}, e^x of an argument x → none: where the error of an exponent takes a
-        term, beyond the range of floats or below it.
+        """1 + a·e^(b·c) → {1, −1}, Φ(x), 1/Γ(x) → {−1}, e^x of an argument x → none: where the error of an exponent
+        takes a term, beyond the range of floats or below it.
         """
         seen, stack, found = set[tuple[Term, int]](), [(t, 1)], set[int]()
         while stack and len(seen) < LARGE:
