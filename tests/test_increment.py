@@ -730,6 +730,29 @@ def test_the_difference_of_two_data_is_one_already():
         assert not stable.programs[0].derivation.steps
 
 
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("h", [1e-3, -9.4e-7, 9.40372948e-10, 1e-13, 3e-30])
+@pytest.mark.parametrize(
+    ("f", "exact", "x"),
+    [
+        (scipy.special.gammaln, mp.loggamma, 1.0),
+        (scipy.special.gammaln, mp.loggamma, 2.0),
+        (scipy.special.digamma, mp.digamma, 1.4616321449683623),
+        (np.log2, lambda x: mp.log(x, 2), 1.0),
+        (np.sin, mp.sin, 3.0),
+        (scipy.special.j0, lambda x: mp.besselj(0, x), 2.404825557695773),
+    ],
+)
+def test_where_a_function_is_zero_its_arguments_cancel(f, exact, x, h, precise, strategy):
+    """log Γ(1 + h)/h: the values 0 and log Γ(1 + h) do not cancel, but 1 + h has lost the digits of h."""
+    slope = rg.stabilize(lambda x, h: (f(x + h) - f(x)) / h, precise=precise, strategy=strategy)
+    with mp.workdps(80):
+        want = (exact(mp.mpf(x) + mp.mpf(h)) - exact(mp.mpf(x))) / mp.mpf(h)
+        for entries in (np.float64(x), np.array([x, x])):
+            np.testing.assert_allclose(slope(entries, h), float(want), rtol=3e-14)
+
+
 @pytest.mark.parametrize("a", [-0.5, -1.5, -2.0, -3.0, -1.0])
 @pytest.mark.parametrize(("x", "h"), [(1.1e107, 1.0), (2.7e-45, 3.9e-284), (3.0, 1e-12)])
 def test_negative_powers_differ_as_powers(a, x, h):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -58,16 +59,16 @@ def exact(value: float) -> Number:
 
 
 def number_of(t: Any) -> Number | None:
-    """0.5 → ½, [2.0] → 2;    −0.0, ∞, True, x → None: the exact value of a finite constant with one entry.
+    """0.5 → ½, [2.0] → 2;    −0.0, 5e-324, ∞, True, x → None: the exact value of a finite constant with one entry.
 
-    A negative zero is not a number here: exact arithmetic would lose its sign.
+    A negative zero is not a number here: exact arithmetic would lose its sign; nor is what has no inverse in floats.
     """
     if is_term(t) and type(t.op) is Constant and t.op.value.size == 1:
         value = t.op.value.item()
         if (
             not isinstance(value, bool)
             and math.isfinite(value)
-            and not (value == 0 and math.copysign(1, value) < 0)
+            and (abs(value) >= sys.float_info.min or (value == 0 and math.copysign(1, value) > 0))
         ):
             return exact(value)
     return None
