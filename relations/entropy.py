@@ -3,6 +3,7 @@
 import numpy as np
 
 from relgrad.ops import (
+    i_divergence,
     itakura_saito,
     log_difference,
     log_quotient,
@@ -60,6 +61,12 @@ def weight_times_log1p(x, y):
 def quotient_minus_its_log_minus_one(x, y):
     """A quotient less its logarithm and one."""
     return x / y - log_quotient(x, y, x - y) - 1, itakura_saito(x, y, x - y)
+
+
+@relation(source="Csiszár 1975, I-divergence geometry; the deviance of Poisson's distribution")
+def divergence_of_unnormalised(x, y):
+    """The divergence of measures that need not have one sum: quadratic in how far they are apart."""
+    return xlog_ratio(x, y, x - y) - x + y, i_divergence(x, y, x - y)
 
 
 def _divergence(x, y):

@@ -303,7 +303,7 @@ KERNELS: dict[str, Row] = {
     **named("radical quadratic_root", X, Y, V, module=kernels),
     **apart(
         """arctan_difference cos_difference exp_difference
-        expit_difference itakura_saito leg log_difference ratio_minus_one log_quotient sin_difference
+        expit_difference i_divergence itakura_saito leg log_difference ratio_minus_one log_quotient sin_difference
         softplus_difference tan_difference tanh_difference xlog_ratio"""
     ),
     "power_difference": (lambda x, y, a: kernels.power_difference(x, y, a, x - y), Y, X, V),

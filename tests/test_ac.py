@@ -267,3 +267,14 @@ def test_constraints_that_a_state_carries_are_honoured():
     assert {p for p, _ in constrained} == {p for p, _ in products} - {x}
     question = eq_aco(("+", a, b), ("+", "x", "y"), Theory({"+": Laws(associative=True, commutative=True)}))
     assert run(0, a, neq(a, "x"), question) == run(0, a, question, neq(a, "x")) == ("y",)
+
+
+def test_the_square_of_a_rounded_root_is_what_it_is_the_root_of():
+    """(x/√2)² = x²/2, of (0.1·x)² nothing of the kind: 0.1 is the number that it is."""
+    for root, number in ((np.sqrt(2.0), 2.0), (np.sqrt(0.75), 0.75), (np.sqrt(7.0), 7.0)):
+        assert equal_ground(square(divide(x, constant(root))), divide(square(x), constant(number)))
+        scaled = multiply(constant(root), x)
+        assert equal_ground(multiply(scaled, scaled), multiply(constant(number), square(x))) is (
+            number != 0.6
+        )
+    assert not equal_ground(square(multiply(constant(0.1), x)), divide(square(x), constant(100.0)))

@@ -210,3 +210,29 @@ def test_entries_over_sums_that_they_may_be_no_summands_of(share, of):
     x = np.random.default_rng(0).uniform(0.5, 2, (4, 4))
     left = lambda x: 1 - share(of(x))
     np.testing.assert_allclose(rg.stabilize(left, validate=False)(x), left(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        lambda x: 1 - x[:, 0] / np.sum(x, axis=1),
+        lambda x: 1 - x[:, :1] / np.sum(x, axis=1, keepdims=True),
+        lambda x: 1 - x.T[0] / x.sum(axis=1),
+        lambda x: 1 - np.max(x, axis=1) / np.sum(x, axis=1),
+    ],
+)
+def test_an_entry_of_each_row_leaves_the_others_of_its_row(left):
+    x = np.array([[1.0, 1e-20, 2e-20], [1.0, 3e-18, 1e-30]])
+    others = x[:, 1:].sum(axis=1)
+    for precise in (True, False):
+        found = rg.stabilize(left, precise=precise)(x)
+        np.testing.assert_allclose(np.ravel(found), others, rtol=1e-14)
+
+
+def test_the_largest_of_a_sum_that_is_negative_leaves_what_numpy_says():
+    left = lambda x: 1 - np.max(x) / np.sum(x)
+    for x in ([-1.0, -2.0, -4.0], [3.0, -4.0, -1.0], [2.0, 2.0, 1.0]):
+        x = np.array(x)
+        assert rg.stabilize(left)(x) == pytest.approx(left(x), rel=1e-15)
+        want = rg.grad(left, strategy="naive")(x)
+        np.testing.assert_allclose(rg.grad(left)(x), want, rtol=1e-14)

@@ -35,7 +35,7 @@ from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open
 from relgrad.kernels.doubled.precise import Again
 from relgrad.kernels.doubled.products import sliced_product
 from relgrad.kernels.extended.number import Extended
-from relgrad.kernels.numbers import Twin
+from relgrad.kernels.numbers import Twin, lowered
 from relgrad.kernels.watched import Drawn
 from relgrad.op import Constant
 from relgrad.term import subterms
@@ -1165,6 +1165,81 @@ def test_products_of_others_keep_their_digits():
         ]
         twin = Twin(lambda x, axes=axes: leave_one_out_prod(x, axes=axes), Doubled)(x).floats()
         close(twin.ravel(), [float(e) for e in exact])
+
+
+OF_ROWS = {
+    "unit_pullback": lambda x, v: kernels.unit_pullback(x, v, axis=-1),
+    "deviation": lambda p, g: kernels.deviation(g, p, axis=-1),
+    "softmax_pullback": lambda p, g: kernels.softmax_pullback(g, p, axis=-1),
+    "log_softmax_pullback": lambda p, g: kernels.log_softmax_pullback(g, p, axis=-1),
+    "softmax": lambda x, w: kernels.softmax(x, axis=-1, weights=w),
+    "logsumexp": lambda x, w: kernels.logsumexp(x, axis=-1, keepdims=True, weights=w),
+}
+
+
+@pytest.mark.parametrize("short", [0, 1])
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_entries_that_rows_repeat_count_so_often(name, short):
+    """f(x : (2, 1), y : (2, 3)) = f(x repeated, y), in any numbers: norms and sums of weights are of three entries."""
+    rows = [np.array([[0.5, 0.3, 0.8], [0.2, 0.7, 0.4]]), np.array([[0.9, 0.6, 0.1], [0.3, 0.8, 0.2]])]
+    rows[short] = rows[short][:, :1]
+    want = OF_ROWS[name](*[np.broadcast_to(x, (2, 3)) for x in rows])
+    for f in (OF_ROWS[name], *[Twin(OF_ROWS[name], kind) for kind in (Doubled, Extended, Drawn)]):
+        np.testing.assert_allclose(lowered(f(*rows)) + 0 * want, want, rtol=1e-12, atol=1e-15)
+    if name in ("unit_pullback", "deviation", "softmax_pullback"):  # which are linear in the second
+        with np.errstate(all="ignore"):
+            large = Extended.of(rows[1]) * 2.0**900 * 2.0**900
+            found = Twin(OF_ROWS[name], Extended)(rows[0], large) * 2.0**-900 * 2.0**-900
+        np.testing.assert_allclose(lowered(found) + 0 * want, want, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("shape", [(1,), (2, 1), (3,)])
+def test_lengths_of_repeated_entries_are_curved_as_those_of_entries(shape, strategy):
+    """‖(x, x)‖ = √2·|x| has no curvature, though digits cancel in it: it is computed again, of as many entries."""
+    x = 2.5 + np.arange(math.prod(shape)).reshape(shape)
+    straight = rg.hessian(lambda x: np.sum(np.linalg.norm(np.repeat(x, 2, -1), axis=-1)), strategy=strategy)
+    written = rg.hessian(lambda x: np.sum(np.sqrt(2 * np.sum(x**2, axis=-1))), strategy=strategy)
+    np.testing.assert_allclose(straight(x), written(x), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0**-1030])
+def test_products_of_constants_that_are_too_small_to_be_one(size):
+    """D(c·d, w) with c·d below floats, which is no constant: what is centred there is a number all the same."""
+    x, d, weights = np.array([0.3, -0.4]), np.array([0.5, 0.7]), np.array([0.7, 0.2])
+    slope = rg.grad(lambda x: np.sum(weights * (x * (x**2 + 1.5)) / np.sum(x**2 + 1.5)))
+    with warnings.catch_warnings(), np.errstate(under="ignore"):
+        warnings.simplefilter("error", rg.RelgradWarning)
+        found = rg.grad(lambda x: np.sum(slope(x) * (d * size)))(x)
+    want = rg.hessian(lambda x: np.sum(weights * (x * (x**2 + 1.5)) / np.sum(x**2 + 1.5)))(x) @ d
+    np.testing.assert_allclose(found / size, want, rtol=1e-12 if size == 1 else 1e-3)
+
+
+@pytest.mark.parametrize("holder", ["cell", "default", "container"])
+@pytest.mark.parametrize("kind", [float, np.float64])
+def test_numbers_of_few_digits_are_what_they_say_whoever_holds_them(kind, holder):
+    """Σ log(1 + e^(h·(xᵢ - xⱼ))) has the slope h²·Σ (xᵢ - xⱼ)/2: h = 10⁻⁸ is exact in NumPy's type as well."""
+    h, held = kind(1e-8), [kind(1e-8)]
+    pairs = lambda x, h: np.sum(np.log(1 + np.exp((x[:, None] - x) * h)))
+    f = {
+        "cell": lambda x: pairs(x, h),
+        "default": lambda x, h=h: pairs(x, h),
+        "container": lambda x: pairs(x, held[0]),
+    }[holder]
+    x = np.random.default_rng(0).normal(size=50).round(1)
+    np.testing.assert_allclose(rg.grad(f)(x), 1e-16 * np.sum(x[:, None] - x, axis=1) / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_a_product_of_few_has_no_derivatives_along_many(count):
+    x = np.arange(1.0, count + 1)
+    for m in range(1, 7):
+        found = leave_one_out_prod(x, *[x] * m)
+        lost = [math.prod(np.delete(x, i)) * math.perm(count - 1, m) for i in range(count)]
+        np.testing.assert_allclose(found, lost, rtol=1e-14)
+        np.testing.assert_allclose(
+            Twin(lambda x, *v: leave_one_out_prod(x, *v), Doubled)(x, *[x] * m).floats(), lost
+        )
 
 
 @pytest.mark.parametrize("kind", [Doubled, Extended])

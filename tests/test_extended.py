@@ -668,6 +668,49 @@ def test_exponents_that_cancel_have_lost_the_digits_of_their_sizes(size: float):
         assert gamma(a, c) == pytest.approx(float(want), rel=1e-14)
 
 
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("shape", [(), (2,)])
+@pytest.mark.parametrize("size", [30.3, 1234.567, 54321.1])
+@pytest.mark.parametrize(
+    ("f", "exact"),
+    [
+        (
+            lambda x: np.exp(-(x**2) / 2) / (sp.ndtr(-x) + sp.ndtr(-x - 1)),
+            lambda x: mpmath.exp(-(x**2) / 2) / (mpmath.ncdf(-x) + mpmath.ncdf(-x - 1)),
+        ),
+        (
+            lambda x: sp.erfc(x * 1.5) / sp.erfc(x * 1.5 + 1e-6),
+            lambda x: mpmath.erfc(x * 1.5) / mpmath.erfc(x * 1.5 + mpf(1e-6)),
+        ),
+        (
+            lambda x: sp.ndtr(-x) / np.sqrt(sp.ndtr(-x - 1e-6)) * np.reciprocal(np.sqrt(sp.ndtr(1e-6 - x))),
+            lambda x: mpmath.ncdf(-x) / mpmath.sqrt(mpmath.ncdf(-x - mpf(1e-6)) * mpmath.ncdf(mpf(1e-6) - x)),
+        ),
+        (
+            lambda x: np.expm1(x * x * 1.5) / np.expm1(x * x * 1.5 + 0.1),
+            lambda x: mpmath.expm1(x * x * 1.5) / mpmath.expm1(x * x * 1.5 + mpf(0.1)),
+        ),
+        (
+            lambda x: np.exp2(x * x * 1.5) * np.exp2(-x * x * 1.5 - 0.1),
+            lambda x: mpf(2) ** (x * x * 1.5 - x * x * 1.5 - mpf(0.1)),
+        ),
+        (
+            lambda x: sp.exp1(x * 1.5) * np.exp(x * 1.5 + 0.1),
+            lambda x: mpmath.e1(x * 1.5) * mpmath.exp(x * 1.5 + mpf(0.1)),
+        ),
+    ],
+)
+def test_functions_out_of_range_that_meet_have_lost_the_digits_of_their_sizes(
+    f, exact, size, shape, strategy
+):
+    """e^(−x²/2)/(Φ(−x) + Φ(−x − 1)): whatever leaves the range of floats, and comes back, is computed with digits to
+    lose.
+    """
+    with mpmath.workdps(60), np.errstate(all="ignore"):
+        found = rg.stabilize(f, strategy=strategy)(np.full(shape, size))
+        np.testing.assert_allclose(found, np.full(shape, float(exact(mpf(size)))), rtol=1e-14)
+
+
 def test_a_share_that_overflows_is_met_by_a_factor_that_is_as_small():
     """eᵃ/(e^-a + e^-a)·e^(-2·a) = 1/2, where the quotient is more than all floats; nothing is told of e⁰/0."""
 

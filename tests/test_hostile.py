@@ -136,6 +136,34 @@ def test_zeros_and_ones_where_relations_look(f: Callable[[Any], Any]) -> None:
     assert np.isfinite(rg.grad(lambda x: np.sum(f(x)))(np.abs(X))).all()
 
 
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("c", [1e-320, -5e-324, 2e-308, 1.5e308, -1e300])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, c: 1 / (np.exp(np.exp(x)) ** 2 + c),
+        lambda x, c: 1 / (np.exp(x) + c / 1e10),
+        lambda x, c: (x + c) - x + 1e-310,
+        lambda x, c: np.exp(x) / (np.exp(x) + c),
+    ],
+)
+def test_constants_at_the_ends_of_the_range_do_no_harm(f: Any, c: float, strategy: str) -> None:
+    """c = 5·10⁻³²⁴, of which 1/c is no float: nothing is told, and values are those of numbers."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error", rg.RelgradWarning)
+        value = rg.stabilize(lambda x: f(x, c), strategy=strategy)(X)
+        slope = rg.grad(lambda x: np.sum(f(x, c)), strategy=strategy)(X)
+        naive = rg.grad(lambda x: np.sum(f(x, c)), strategy="naive")(X)
+    np.testing.assert_allclose(value, f(X, c), rtol=1e-12, atol=1e-307)
+    np.testing.assert_allclose(slope, naive, rtol=1e-9, atol=1e-300)
+
+
+def test_the_text_of_a_stretched_number_is_a_whole_one() -> None:
+    """(−10⁻¹⁶⁰)² is not folded, since it is no normal float: a sum with it stands for all entries as it is."""
+    found = rg.stabilize(lambda x: ((x - 1e-160) - x) ** 2 + 1e-310)(X)
+    np.testing.assert_allclose(found, np.full(3, 1e-310), rtol=1e-9)
+
+
 def softmax(x: Any) -> Any:
     return np.exp(x) / np.sum(np.exp(x))
 

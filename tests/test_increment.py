@@ -730,6 +730,29 @@ def test_the_difference_of_two_data_is_one_already():
         assert not stable.programs[0].derivation.steps
 
 
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("h", [1e-3, -9.4e-7, 9.40372948e-10, 1e-13, 3e-30])
+@pytest.mark.parametrize(
+    ("f", "exact", "x"),
+    [
+        (scipy.special.gammaln, mp.loggamma, 1.0),
+        (scipy.special.gammaln, mp.loggamma, 2.0),
+        (scipy.special.digamma, mp.digamma, 1.4616321449683623),
+        (np.log2, lambda x: mp.log(x, 2), 1.0),
+        (np.sin, mp.sin, 3.0),
+        (scipy.special.j0, lambda x: mp.besselj(0, x), 2.404825557695773),
+    ],
+)
+def test_where_a_function_is_zero_its_arguments_cancel(f, exact, x, h, precise, strategy):
+    """log Γ(1 + h)/h: the values 0 and log Γ(1 + h) do not cancel, but 1 + h has lost the digits of h."""
+    slope = rg.stabilize(lambda x, h: (f(x + h) - f(x)) / h, precise=precise, strategy=strategy)
+    with mp.workdps(80):
+        want = (exact(mp.mpf(x) + mp.mpf(h)) - exact(mp.mpf(x))) / mp.mpf(h)
+        for entries in (np.float64(x), np.array([x, x])):
+            np.testing.assert_allclose(slope(entries, h), float(want), rtol=3e-14)
+
+
 @pytest.mark.parametrize("a", [-0.5, -1.5, -2.0, -3.0, -1.0])
 @pytest.mark.parametrize(("x", "h"), [(1.1e107, 1.0), (2.7e-45, 3.9e-284), (3.0, 1e-12)])
 def test_negative_powers_differ_as_powers(a, x, h):
@@ -754,3 +777,21 @@ def test_points_too_far_apart_for_quadratures_are_watched(far: float, bend: floa
     want = float(e / 2 - 3 * e * e / 8 + 5 * e**3 / 16 - 35 * e**4 / 128 + 63 * e**5 / 256)
     found = detour(np.zeros(2), np.array([1.0, bend]), np.array([1.0 + far, 0.0]))
     assert found[0] == pytest.approx(want, rel=1e-13)
+
+
+@pytest.mark.parametrize("x", [1e-9, 1e-300, -1e-12, 0.4, 3.0])
+def test_an_even_function_is_compared_on_both_sides(x: float):
+    """√(L² + (x + d/2)²) − √(L² + (x − d/2)²): the paths of Young's two slits, of which x + d/2 has lost x."""
+    path = lambda x, d: np.hypot(2.0, x + d / 2) - np.sqrt(4.0 + (x - d / 2) ** 2)
+    with mp.workdps(400):
+        h = [mp.sqrt(4 + (mp.mpf(x) + k * mp.mpf(0.5)) ** 2) for k in (1, -1)]
+        assert ulps(rg.stabilize(path, precise=False)(x, 1.0), h[0] - h[1]) < 8
+
+
+def test_exponentials_are_compared_as_they_are_and_not_their_powers():
+    """e^(−x²/2) as (e^(x²))^(−½) would leave the range of floats where it is 0."""
+    kernel = lambda a, b: np.mean(np.exp(-((a[:, None] - b) ** 2) / 2))
+    distance = lambda x, y: kernel(x, x) + kernel(y, y) - 2 * kernel(x, y)
+    x, y = np.array([1.0, 2.0]), np.array([100.0, 300.0])
+    for precise in (True, False):
+        assert rg.stabilize(distance, precise=precise)(x, y) == pytest.approx(distance(x, y), rel=1e-15)

@@ -311,4 +311,4 @@ def test_the_square_of_a_rounded_root_is_what_it_was_rounded_from(z):
     """exp(−z²/2)/erfc(z/√2) = 1/erfcx(z/√2): nothing is left of z²/2 − (z/√2)², though √2 is a rounded float."""
     f = rg.stabilize(lambda z: np.exp(-(z**2) / 2) / sp.erfc(z / np.sqrt(2)), precise=False)
     np.testing.assert_allclose(f(z), 1 / sp.erfcx(z / np.sqrt(2)), rtol=4e-16)
-    assert f.source(z).count("exp(") == 1
+    assert "exp(" not in f.source(z)

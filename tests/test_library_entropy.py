@@ -155,3 +155,57 @@ def test_running_sums_of_exponentials_of_any_length(n):
     k = np.cos(np.arange(n))
     got = rg.grad(lambda x: np.sum(log_sums(x) * k))(x)
     np.testing.assert_allclose(got, k @ np.exp(np.where(rows, x - want[:, None], -np.inf)), atol=1e-12)
+
+
+def _histograms(x, y):
+    p, q = x / S(x), y / S(y)
+    return S(p * (log(p) - log(q)))
+
+
+NEARLY_EQUAL = {
+    "shares": lambda x, y: log(3) + S(x / S(x) * log(x / S(x))),
+    "rows": lambda x, y: S(log(2) + S(_rows(x, y) * log(_rows(x, y)), axis=1)),
+    "in units of the largest": lambda x, y: 1 + S(x / S(x) * log(x / S(x))) / log(3),
+    "one and the rest": lambda x, y: S(x / 2 * log(x / 2) + (1 - x / 2) * log(1 - x / 2) + log(2)),
+    "in bits": lambda x, y: S(1 + x / 2 * np.log2(x / 2) + (1 - x / 2) * np.log2(1 - x / 2)),
+    "over the mean": lambda x, y: np.mean(x / np.mean(x) * log(x / np.mean(x))),
+    "histograms": _histograms,
+    "measures": lambda x, y: S(x * log(x / y) - x + y),
+    "what two tell of each other": lambda x, y: _information(np.stack([x, y]) / S(x + y)),
+}
+
+
+def _rows(x, y):
+    both = np.stack([x, y], axis=1)
+    return both / S(both, axis=1, keepdims=True)
+
+
+def _information(p):
+    return S(p * log(p / (S(p, axis=0, keepdims=True) * S(p, axis=1, keepdims=True))))
+
+
+@pytest.mark.parametrize("name", NEARLY_EQUAL)
+def test_divergences_of_what_is_nearly_equal_are_sums_of_what_is_above_zero(name):
+    """Quadratic in how far parts are from equal ones: a quarter where that is a half; far from them NumPy's values."""
+    f = NEARLY_EQUAL[name]
+    value = rg.stabilize(f, precise=False)
+    d, one = np.array([3.0, 1.0, -2.0]), np.ones(3)
+    near = [value(one + d * 2.0**-k, one) for k in (29, 30)]
+    assert near[0] > 0
+    assert near[0] / near[1] == pytest.approx(4, rel=1e-6)
+    x, y = np.array([0.3, 1.5, 0.9]), np.array([1.0, 0.2, 0.7])
+    assert value(x, y) == pytest.approx(f(x, y), rel=1e-14)
+    got = rg.grad(f, argnums=(0, 1), precise=False)(x, y)
+    want = rg.grad(f, argnums=(0, 1), strategy="naive")(x, y)
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+
+
+def test_entropies_beside_other_numbers_are_left_alone():
+    """log 4 is not the entropy of three equal shares, nor is log 3 that of what adds up to two."""
+    x = np.array([0.3, 1.5, 0.9])
+    for f in (
+        lambda x: log(4) + S(x / S(x) * log(x / S(x))),
+        lambda x: log(3) + S(2 * x / S(x) * log(2 * x / S(x))),
+        lambda x: log(3) - S(x / S(x) * log(x / S(x))),
+    ):
+        assert rg.stabilize(f, precise=False)(x) == pytest.approx(f(x), rel=1e-15)

@@ -279,3 +279,45 @@ def test_polynomials_of_sums_that_a_shift_does_not_change_are_of_data_about_thei
         written(x, y) + x.mean() ** 4 + x.mean() ** 2 * y.mean() + x.mean() ** 3 + x.mean() ** 2
     )
     np.testing.assert_allclose(rg.stabilize(wrong, precise=False)(x + 1, y), wrong(x + 1, y), rtol=1e-13)
+
+
+LEFT_BY_CAUCHY_AND_SCHWARZ = {
+    "of two": (lambda x, y: S(x**2) * S(y**2) - S(x * y) ** 2, 1),
+    "of one": (lambda x, y: 1 - S(y) ** 2 / (3 * S(y * y)), 0),
+    "of means": (lambda x, y: 1 - M(y) ** 2 / M(y**2), 0),
+    "of lengths": (lambda x, y: 1 - (x @ y) ** 2 / ((x @ x) * (y @ y)), 1),
+    "with weights": (lambda x, y: S(x) * S(x * y**2) - S(x * y) ** 2, 0),
+    "of shares": (lambda x, y: S((y / S(y)) ** 2) - 1 / 3, 0),
+    "of rows": (lambda x, y: S(S(np.outer(x, x) ** 2, 1) * S(y * y) - S(np.outer(x, x) * y, 1) ** 2), 1),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_BY_CAUCHY_AND_SCHWARZ)
+def test_what_cauchy_and_schwarz_leave_is_beside_a_projection(name):
+    """Σ x²·Σ y² − (Σ x·y)² for y that is nearly along x, or nearly constant; values and slopes far from that."""
+    f, along = LEFT_BY_CAUCHY_AND_SCHWARZ[name]
+    x, d = np.array([1.0, 2.0, 3.0]), np.array([3.0, 0.0, -1.0]) * 2.0**-30
+    y = (x if along else 1.0) + d
+    with mpmath.workdps(60):
+        exact = lambda v: np.array([mpmath.mpf(e) for e in v])
+        want = float(f(exact(x), exact(y) + 0 * mpmath.mpf(1)))
+    if name == "of shares":
+        with mpmath.workdps(60):
+            want = float(sum((e / sum(exact(y))) ** 2 for e in exact(y)) - mpmath.mpf(1) / 3)
+    assert rg.stabilize(f, precise=False)(x, y) == pytest.approx(want, rel=1e-6)
+    u, v = np.array([1.0, -2.0, 0.5]), np.array([0.3, 1.0, 2.0])
+    if name == "with weights":
+        u = np.abs(u)
+    assert rg.stabilize(f, precise=False)(u, v) == pytest.approx(f(u, v), rel=1e-13)
+    slope = rg.grad(f, argnums=(0, 1), precise=False)(u, v)
+    plain = rg.grad(f, argnums=(0, 1), strategy="naive")(u, v)
+    np.testing.assert_allclose(slope, plain, rtol=1e-11, atol=1e-11)
+
+
+def test_nothing_is_projected_on_zero():
+    """Σ x²·Σ y² − (Σ x·y)² is 0 for x = 0, as are its slopes; a quotient by Σ x² is none."""
+    zero, y = np.zeros(3), np.array([1.0, 2.0, 4.0])
+    area, share = LEFT_BY_CAUCHY_AND_SCHWARZ["of two"][0], LEFT_BY_CAUCHY_AND_SCHWARZ["of lengths"][0]
+    assert rg.stabilize(area)(zero, y) == 0
+    np.testing.assert_array_equal(rg.grad(area, argnums=(0, 1))(zero, y), np.zeros((2, 3)))
+    assert np.isnan(rg.stabilize(share)(zero, y))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -409,6 +411,28 @@ def test_a_derivative_at_infinity_is_what_the_chain_rule_makes_of_it() -> None:
     decay = lambda t: 0.3 / 0.7 * (np.exp(-0.3 * t) - np.exp(-t))
     assert rg.grad(decay)(np.inf) == 0.0
     assert rg.grad(lambda x: np.sum(decay(x)))(np.array([np.inf, 1.0]))[0] == 0.0
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("shape", [(1,), (2, 1)])
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.cov,
+        lambda x: (x - x) * np.inf,
+        lambda x: x / 0.0 * 0,
+        lambda x: np.sum(0 * (x * np.inf), axis=0),
+        lambda x: (x - x) * np.array([1.0, np.inf]),
+        lambda x: x / 0.0 - x / 0.0,
+        lambda x: np.inf * x + x - np.inf * x,
+    ],
+)
+def test_nothing_times_infinity_is_not_nothing(f: Any, shape: Any, strategy: str) -> None:
+    """0·∞, ∞ − ∞: the covariance of one observation is a sum of no distances, 0, over 0."""
+    x = np.linspace(2.0, 3.0, math.prod(shape)).reshape(shape)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(rg.stabilize(f, strategy=strategy)(x), f(x))
 
 
 @pytest.mark.parametrize(

@@ -917,6 +917,20 @@ def test_a_function_that_is_not_zero_at_zero_keeps_its_divisor():
     assert rg.stabilize(lambda x, y: np.cos(x * y) / x - 1 / x, precise=False)(0.5, 0.0) == 0.0
 
 
+@pytest.mark.parametrize("m", [1e-4, 1.0, 300.0])
+@pytest.mark.parametrize("r", [1e-12, 1e-5, 0.3, 2.0])
+def test_a_product_of_a_sum_is_multiplied_out_where_that_is_a_function_of_one_term(m, r):
+    """(1/r² + m/r)·e^(−m·r) − 1/r²: the force of Yukawa's potential less that of Coulomb's, also with −m·r."""
+    for f in (
+        lambda r, m: (1 / r**2 + m / r) * np.exp(-m * r) - 1 / r**2,
+        lambda r, m: (1 / r + m) * np.exp(-r * m) / r - 1 / r**2,
+    ):
+        with mp.workdps(60):
+            u = mp.mpf(m) * mp.mpf(r)
+            want = float((mp.exp(-u) * (1 + u) - 1) / mp.mpf(r) ** 2)
+        assert rg.stabilize(f, precise=False)(r, m) == pytest.approx(want, rel=1e-14)
+
+
 TWICE = {
     "x·log x - x + 1": (1, lambda m, x: x * m.log(x) - x + 1),
     "x·log(x/7) - x + 7": (7, lambda m, x: x * m.log(x / 7) - x + 7),

@@ -424,10 +424,21 @@ def test_a_result_that_is_no_number_or_of_another_shape_is_a_difference():
         lambda x: np.exp(x * 400) / np.sum(np.exp(x * 400)),
         lambda x: np.log(np.sum(np.exp(-1000 * np.abs(x)))),
         lambda x: (np.exp(1e-12 * x) - 1) / 1e-12,
+        lambda x: np.log(np.sum(np.exp(x) * 5e-324)),
+        lambda x: np.square(x * 1e-161) / np.sum(np.square(x * 1e-161)),
+        lambda x: np.log(np.prod(1e-108 * np.exp(x))),
     ],
 )
 def test_what_floats_fail_as_written_raises_no_alarm(f):
     _, said = warned(lambda: (rg.stabilize(f)(X), rg.grad(lambda x: np.sum(f(x)))(X)))
+    assert said == []
+
+
+@pytest.mark.parametrize("size", [1e-161, 3e-160, 1e-155])
+def test_what_is_right_below_the_normal_floats_is_not_left_out(size):
+    """(c·x)²/Σ (c·x)² of squares of few digits: the program as written is no judge of the share."""
+    share, said = warned(lambda: rg.stabilize(lambda x: np.square(x * size) / np.sum(np.square(x * size)))(X))
+    np.testing.assert_allclose(share, X**2 / np.sum(X**2), rtol=1e-13)
     assert said == []
 
 

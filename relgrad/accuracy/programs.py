@@ -19,7 +19,7 @@ from relgrad.accuracy.instance import bound, is_of_gradient, roles_of
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.logic.view import LIMIT, sum_of
 from relgrad.op import as_term
-from relgrad.ops import log_softmax, logsumexp, power_difference, softmax, softmax_pullback
+from relgrad.ops import log_softmax, logsumexp, power_difference, softmax, softmax_pullback, xlog_ratio, xlogy
 from relgrad.relation import Relation
 from relgrad.term import Term, subterms
 from relgrad.trace.tracer import Tracer
@@ -306,6 +306,25 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "centre": lambda g, a, b, c, d: (
         np.sum(a * a, -1, keepdims=True) - np.sum(a, -1, keepdims=True) ** 2 / float(a.shape[-1])
     ),
+    "beside_projection": lambda g, a, b, c, d: g.one_of(
+        (
+            lambda: whole(a * a) * whole(c * c) - whole(a * c) ** 2,
+            lambda: 1.0 - whole(a) ** 2 / (float(a.shape[-1]) * whole(a * a)),
+        )
+    )(),
+    "lacking_entropy": lambda g, a, b, c, d: g.one_of(
+        (
+            lambda: np.log(float(a.shape[-1])) + whole(shares(a) * np.log(shares(a))),
+            lambda: np.log(2.0) + a * np.log(a) + (1.0 - a) * np.log(1.0 - a),
+            lambda: 1.0 + (xlogy(a, a) + scipy.special.xlog1py(1.0 - a, -a)) / np.log(2.0),
+        )
+    )(),
+    "relative_entropy": lambda g, a, b, c, d: g.one_of(
+        (
+            lambda: b * whole(xlog_ratio(shares(a), shares(c), shares(a) - shares(c))),
+            lambda: whole(xlogy(a, a / whole(a) * float(a.shape[-1]))),
+        )
+    )(),
     "read_square": lambda g, a, b, c, d: a**2 - g.one_of((2.0, -2.0)) * a * b + b**2,
     "residual": lambda g, a, b, c, d: 2.0 * scipy.special.expit(a) - 2.0 * g.new(),
     "complement": lambda g, a, b, c, d: g.one_of(
@@ -342,6 +361,16 @@ def swapped(x: Any, y: Any) -> Any:
 def steps(x: Any) -> Any:
     """Return the differences of neighbours along the last axis."""
     return x[..., 1:] - x[..., :-1]
+
+
+def whole(x: Any) -> Any:
+    """Return the sum along the last axis."""
+    return np.sum(x, -1, keepdims=True)
+
+
+def shares(x: Any) -> Any:
+    """Return what each entry is of the sum along the last axis."""
+    return x / whole(x)
 
 
 def expanded(x: Any, y: Any) -> Any:

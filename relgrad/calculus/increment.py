@@ -18,6 +18,8 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from relgrad.calculus.change import change_of
 from relgrad.calculus.fit import fitted as fit_of
 from relgrad.calculus.series import Series, argument, expanded, slope
@@ -32,11 +34,13 @@ from relgrad.logic.rewrite import chain_of, pushed
 from relgrad.logic.theory import SUM
 from relgrad.logic.view import is_wide, product_of, sum_of
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import multiply, power, subtract
+from relgrad.ops.arithmetic import multiply, negative, power, subtract
 from relgrad.ops.differences import log_quotient
 from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.exponential import exp
 from relgrad.ops.increments import Difference, Telescope, difference_of
 from relgrad.ops.joining import Concatenate
+from relgrad.ops.selection import where
 from relgrad.ops.structure import RESHAPES
 from relgrad.term import Term, is_term, kept, reachable, subterms
 from relgrad.trace.tracer import Tracer
@@ -405,9 +409,15 @@ class Search:
         return Distance(_total(x, y, parts), taken)
 
     def _of_powers(self, a: Term, b: Term, e: Number, dtype: Any) -> Distance | None:
+        """xᵃ − yᵃ → Δpower(x, y, a, x − y);    1/√exp(x) − 1/√exp(y) → Δexp(−x/2, −y/2): exp(x) may be out of range."""
         if e == 1:
             return self._of_applications(a, b)
-        if e < 0:
+        if a.op is b.op is exp:
+            x, y = (
+                exp.make_node(fit(build_sum(added((sum_of(u), e)), dtype), u))
+                for u in (a.rands[0], b.rands[0])
+            )
+        elif e < 0:
             x, y = (power.make_node(base, constant(float(e), dtype)) for base in (a, b))
         else:
             x, y = (build_product(ProductView(1, {base: e}), dtype) for base in (a, b))
@@ -524,10 +534,23 @@ def _applied(x: Term, y: Term, distances: list[Term | None]) -> Term | None:
         if i in op.laws.linear:
             parts.append(op.make_node(*before, d, *after))
         elif op.elementwise and (difference := difference_of(_with_slope(op), i)) is not None:
-            parts.append(difference.make_node(a, b, *before, *after, d))
+            near, distance = _nearer(a, b, d) if op.laws.parity == 1 else (b, d)
+            parts.append(difference.make_node(a, near, *before, *after, distance))
         else:
             return change_of(x, y, distances)
     return _total(x, y, parts)
+
+
+def _nearer(x: Term, y: Term, d: Term) -> tuple[Term, Term]:
+    """z + h, z − h, 2·h → where signs differ h − z, 2·z: what an even function does not tell from y, and its distance
+    from x, where that is known, too; otherwise y and x − y.
+    """
+    total = added((sum_of(x), 1), (sum_of(y), 1))
+    if not total.cancelled:
+        return y, d
+    opposite = as_term(np.sign(Tracer(x)) * np.sign(Tracer(y)) < 0)
+    near = where(opposite, negative(divisible(y)), y)
+    return fit(as_term(near), y), fit(as_term(where(opposite, build_sum(total, dtype_of(x)), d)), d)
 
 
 @lru_cache(maxsize=512)

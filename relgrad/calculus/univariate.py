@@ -485,6 +485,30 @@ def _summands(t: Term, base: dict[Term, Term]) -> Iterator[tuple[list[_Summand],
     yield summands, None
     yield from ((freed, freed[-1]) for freed in _set_free(summands, base))
     yield from ((again, None) for again in _in_powers(summands, base))
+    for opened in _multiplied_out(summands, base):
+        yield from ((again, None) for again in _in_powers(opened, base))
+        yield opened, None
+
+
+def _multiplied_out(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator[list[_Summand]]:
+    """(x + y)·f(x·y) − x ⟶ x·f(x·y) + y·f(x·y) − x: sums in which a product is multiplied out."""
+    for i, s in enumerate(summands):
+        for f, e in s.factors:
+            if e != 1 or not _is_sum(f) or base.get(f) is not f:
+                continue
+            rest = list(s.factors)
+            rest.remove((f, e))
+            parts = list(_added(f, base))
+            terms = [_product([(x, 1), *rest]) for x, _ in parts]
+            if any(t.type != s.term.type for t in terms):
+                continue
+            opened = [
+                _Summand(t, s.sign * sign, [*_factors(x, base), *rest])
+                for t, (x, sign) in zip(terms, parts, strict=True)
+            ]
+            again = [*summands[:i], *opened, *summands[i + 1 :]]
+            if len(again) <= WIDEST:
+                yield again
 
 
 def _in_powers(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator[list[_Summand]]:
@@ -494,13 +518,19 @@ def _in_powers(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator
         if len(of) < 2 or not set(of.values()) <= {1, -1} or abs(product_of(u).coefficient) != 1:
             continue
         read = [_powers_of(of, s.factors) for s in summands]
-        pivot = min(of, key=lambda x: min(degrees[x] * of[x] for degrees, _ in read))
+        powers = {x: [degrees[x] * of[x] for degrees, _ in read] for x in of}
+        # What does not depend on a factor is written without it, as far as that goes.
+        pivot = min(of, key=lambda x: (len(powers[x]) - powers[x].count(0), min(powers[x])))
+        negated = product_of(u).coefficient < 0
         again: list[_Summand] = []
         for s, (degrees, others) in zip(summands, read, strict=True):
             k = int(degrees[pivot] * of[pivot])
             left = [(u, k), *[(x, int(degrees[x] - k * e)) for x, e in of.items()]]
             again.append(
-                s._replace(factors=others + [(x, e // abs(e)) for x, e in left for _ in range(abs(e))])
+                s._replace(
+                    sign=-s.sign if negated and k % 2 else s.sign,
+                    factors=others + [(x, e // abs(e)) for x, e in left for _ in range(abs(e))],
+                )
             )
         if any(group[0] is u for group in _alike(again, base)):
             yield again

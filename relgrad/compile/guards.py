@@ -500,7 +500,7 @@ class _Guards:
     def _is_centred_anew(self, op: Op, x: Term) -> bool:
         """Whether an operand is computed, and by no such op before: u·v: yes; 3·u of an argument u: no."""
         while x.op is negative or (x.op is multiply and any(map(is_constant, x.rands))):
-            x = next(y for y in x.rands if not is_constant(y))
+            x = next((y for y in x.rands if not is_constant(y)), x.rands[0])  # c·d is not folded out of range
         return not self._exact[x] and type(x.op) is not type(op)
 
     def _guard_of_exponent(self, u: Term) -> Iterator[Term]:
@@ -571,8 +571,8 @@ class _Guards:
         return any(-way in y for way in x)
 
     def _directions(self, t: Term) -> set[int]:
-        """1 + a·e^(b·c) → {1, −1}, 1/Γ(x) → {−1}, e^x of an argument x → none: where the error of an exponent takes a
-        term, beyond the range of floats or below it.
+        """1 + a·e^(b·c) → {1, −1}, Φ(x), 1/Γ(x) → {−1}, e^x of an argument x → none: where the error of an exponent
+        takes a term, beyond the range of floats or below it.
         """
         seen, stack, found = set[tuple[Term, int]](), [(t, 1)], set[int]()
         while stack and len(seen) < LARGE:
@@ -580,18 +580,21 @@ class _Guards:
             if (x, way) in seen:
                 continue
             seen.add((x, way))
-            op = x.op
-            if op is exp or op is cosh or op is sinh:
-                known = range_of(x.rands[0])
-                if not self._exact[x.rands[0]]:
-                    found |= {way} if op is not exp or known.high > 0 else set()
-                    found |= {-way} if op is exp and known.low < 0 else set()
-            elif op.elementwise and getattr(op, "log", None) is not None:
-                found |= {way} if op.grows else {-way} if op.vanishes else set()
-            elif op in (*_SUMS, multiply, divide, negative, where) or isinstance(op, Sum):
-                floats = [y for y in x.rands if isinstance(y.type, ArrayType) and y.type.dtype.kind == "f"]
-                stack += [(y, -way if op is divide and y is x.rands[-1] else way) for y in floats]
+            op, known = x.op, range_of(x)
+            signs = op.as_product[1] if op.as_product else ()
+            if op.as_product or op.out_of_range == "stays":
+                ways = [way if e > 0 else -way for e in signs] or [way] * len(x.rands)
+                stack += [(y, w) for y, w in zip(x.rands, ways, strict=True) if is_float(y)]
+            elif op.elementwise and (op.grows or op.vanishes) and not self._is_right_of_numbers(x):
+                found |= {way} if known.high == np.inf else set()
+                found |= {-way} if known.low == 0 else set()
         return found
+
+    def _is_right_of_numbers(self, x: Term) -> bool:
+        """e^x, x⁷ of an argument x → True; e^(x·y), Φ(x), Γ(x) → False: whether a term out of range has all digits."""
+        return (
+            x.op in (exp, cosh, sinh, power) and self._exact[x.rands[0]] and all(map(_is_small, x.rands[1:]))
+        )
 
     def _is_closed(self, x: Term) -> bool:
         """Whether a sum is tested by itself, or as accurate as it can be: that of two exact numbers."""

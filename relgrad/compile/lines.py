@@ -155,8 +155,8 @@ class Lines:
         exprs = literals(
             node, rands, [None if is_scalar(x) else by_term.get(x) or self._named[x] for x in rands]
         )
-        if whole.head == STRETCHED and exprs[0].text.startswith("np.float64("):
-            exprs[0] = Expr(exprs[0].text.removeprefix("np.float64(").removesuffix(")"), ATOM)
+        if whole.head == STRETCHED and (plain := _NUMBER.fullmatch(exprs[0].text)):
+            exprs[0] = Expr(plain[1], ATOM)
         self._read.update(rands)
         reads = frozenset([x for x in rands if x in self._named and x not in by_term])
         line = Line(node, [], whole, exprs, rands, reads.union(*[i.line.reads for i in inline]))
@@ -273,6 +273,7 @@ class Lines:
             self.constants.pop(self._named[node].text, None)
 
 
+_NUMBER = re.compile(r"np\.float64\(([^()]*)\)")
 _BROADCAST = re.compile(r"^np\.broadcast_to\((_slot0_), (.*)\)$")
 _KEEPDIMS = re.compile(r",? ?keepdims=True")
 

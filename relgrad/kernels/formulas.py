@@ -62,14 +62,22 @@ def xdivy(x: Any, y: Any) -> Any:
     return unless_zero(x, y, x / y)
 
 
+def log_quotient(x: Any, y: Any, d: Any) -> Any:
+    """log(x/y) = log(1 + d/y), where d = x − y."""
+    return np.where(np.abs(d) < np.abs(y) * 0.5, np.log1p(d / y), np.log(x / y))
+
+
 def leave_one_out_prod(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Any:
     """(a, b, c) → (b·c, a·c, a·b): products of the entries before each, times those of the entries after.
 
-    With directions t₁ … tₘ they are those of x + Σ εᵢ·tᵢ with εᵢ² = 0, of which the part with ε₁·…·εₘ is the result.
+    With directions t₁ … tₘ they are those of x + Σ εᵢ·tᵢ with εᵢ² = 0, of which the part with ε₁·…·εₘ is the result:
+    nothing for m ≥ n.
     """
     n, tail = math.prod(x.shape[a] for a in axes), tuple(range(-len(axes), 0))
+    if len(directions) >= max(n, 1):
+        return np.zeros_like(x)
     if n < 2:
-        return np.zeros_like(x) if directions else np.ones_like(x)
+        return np.ones_like(x)
     shape = np.moveaxis(x, axes, tail).shape
     flat = [
         np.moveaxis(np.broadcast_to(v, x.shape), axes, tail).reshape((*shape[: x.ndim - len(axes)], n))

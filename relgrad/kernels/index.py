@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import reduce
 from typing import Any
 
@@ -115,8 +116,11 @@ def leave_one_out_prod(x: np.ndarray, *directions: Any, axes: tuple[int, ...] = 
 
     No division, so zeros do no harm; mantissas and exponents are apart, so only the results can overflow.
     With directions, the products are of xⱼ + Σ εₐ tₐⱼ, in the ring of polynomials in ε₁ … εₘ with εₐ² = 0.
+    As many directions as there are factors, or more, leave nothing of a product of the others.
     """
     x = np.asarray(x)
+    if len(directions) >= max(math.prod([x.shape[a] for a in axes]), 1):
+        return np.zeros_like(x) + np.sum(np.where(np.isnan(x), x, 0), axis=axes, keepdims=True)
     full = (1 << len(directions)) - 1
     tail = tuple(range(-len(axes), 0))
     moved_shape = np.moveaxis(x, axes, tail).shape

@@ -201,6 +201,15 @@ def alike(*args: Any) -> list[Any]:
     return [kind.of(x) for x in args]
 
 
+def stretched(*arrays: Any) -> list[Any]:
+    """x : (1,), v : (3,) → x, v : (3,): arrays in the shape that they have in common.
+
+    An entry that a partner repeats along an axis counts so often in what is summed along it.
+    """
+    shape = np.broadcast_shapes(*map(np.shape, arrays))
+    return [np.broadcast_to(x, shape) for x in arrays]
+
+
 def is_decimal(v: Any) -> bool:
     """Whether a number is a decimal of up to 15 digits, or 6 in float32, as people write them."""
     kind = type(v)

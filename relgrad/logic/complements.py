@@ -18,6 +18,7 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
+from relgrad.interpret import interpret
 from relgrad.logic.build import build_product, build_sum, fit, opposite
 from relgrad.logic.conditions import maybe_one
 from relgrad.logic.group import ProductView, SumView, added, multiplied
@@ -26,6 +27,7 @@ from relgrad.logic.simplify import factored_sum, meant_sum, perfect_square
 from relgrad.logic.view import SHARED, in_floats, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import absolute, divide, fabs, multiply, negative, power, subtract
+from relgrad.ops.comparison import greater
 from relgrad.ops.deviation import Complement
 from relgrad.ops.differences import power1pm1
 from relgrad.ops.exponential import exp
@@ -35,10 +37,13 @@ from relgrad.ops.order import Places
 from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.selection import where
 from relgrad.ops.softmax import Gibbs, Softmax
+from relgrad.ops.structure import RESHAPES
 from relgrad.term import Term, is_term, kept
 from relgrad.trace.tracer import Tracer
 
 ONE = ProductView(1, {})
+MOVED = 1 << 16
+"""Of arrays with more entries nobody asks where each goes."""
 
 
 def complement_of(t: Term) -> Term | None:
@@ -69,8 +74,8 @@ def _complement_of(t: Term) -> Term | None:
 
 
 def _share_of_others(t: Term) -> Term | None:
-    """x[i]/Σ x → C(x)[i], C(x) = 1 − x/Σ x;    gibbs(x[i], x) → C(softmax(x))[i]: what the share that an entry has of a
-    sum leaves of one; or None.
+    """x[i]/Σ x → C(x)[i], C(x) = 1 − x/Σ x;    gibbs(x[i], x) → C(softmax(x))[i];    max x/Σ x → min C(x), if Σ x > 0:
+    what the share that an entry has of a sum leaves of one; or None.
     """
     op, path, x = t.op, [t.rands[0]], t.rands[1]
     if op is divide and type(x.op) is Sum:
@@ -79,16 +84,35 @@ def _share_of_others(t: Term) -> Term | None:
         axes, shares = op.axes, Softmax(op.axes).make_node(x)
     else:
         return None
-    if not all(a in axes or x.type.extent(a) == 1 for a in range(-x.type.ndim, 0)):
-        return None  # beside several sums an entry may stand that is none of their summands
+    others, largest = Complement(axes).make_node(shares), path[0]
+    if largest.op.laws.extreme and largest.rands == (x,) and largest.op.axes == axes:
+        least, most = as_term(largest.op.reflected(Tracer(others))), largest.op.make_node(others)
+        return fit(least if op is not divide else where(greater(t.rands[1], 0.0), least, most), t)
     while path[-1] is not x:
-        if not path[-1].op.laws.selects:
+        if not (path[-1].op.laws.selects or type(path[-1].op) in RESHAPES):
             return None
         path.append(path[-1].rands[0])
-    left = Complement(axes).make_node(shares)
+    beside = [a for a in range(-x.type.ndim, 0) if a not in axes and x.type.extent(a) != 1]
+    if not all(_stays(path, a) for a in beside):
+        return None  # beside several sums an entry may stand that is none of their summands
+    left = others
     for node in reversed(path[:-1]):
         left = node.op.make_node(left, *node.rands[1:])
     return fit(left, t)
+
+
+def _stays(path: Sequence[Term], a: int) -> bool:
+    """x[:, 0][:, None] → True along the first axis, x.T → False: whether entries of x stand where they stand in x."""
+    found, x = path[0], path[-1]
+    if x.type.size is None or x.type.size > MOVED or found.type.ndim < -a:
+        return False
+    rank = [-1, *[1] * (-a - 1)]
+    places = np.arange(x.type.extent(a), dtype=x.type.dtype).reshape(rank)
+    try:
+        (moved,) = interpret([found], {x: np.broadcast_to(places, x.type.shape).copy()})
+    except KeyError:  # which entries it has, an argument says
+        return False
+    return moved.shape[a] == places.size and bool(np.all(moved == places))
 
 
 def _chosen(t: Term) -> Sequence[Term]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,6 +18,10 @@ from relgrad.term import Term, is_term
 Number = int | Fraction
 BITS = 1000
 """Numbers of more bits than this lie outside the floats: nothing is read that would need them."""
+SIMPLE = 1000
+"""Roots are rounded of fractions with numbers up to this."""
+_ROUNDINGS = 1 << 51
+"""Of a square of a rounded number, and of another: 1/√2² is ½ to 2⁻⁵²."""
 
 
 class ProductView(NamedTuple):
@@ -54,16 +59,16 @@ def exact(value: float) -> Number:
 
 
 def number_of(t: Any) -> Number | None:
-    """0.5 → ½, [2.0] → 2;    −0.0, ∞, True, x → None: the exact value of a finite constant with one entry.
+    """0.5 → ½, [2.0] → 2;    −0.0, 5e-324, ∞, True, x → None: the exact value of a finite constant with one entry.
 
-    A negative zero is not a number here: exact arithmetic would lose its sign.
+    A negative zero is not a number here: exact arithmetic would lose its sign; nor is what has no inverse in floats.
     """
     if is_term(t) and type(t.op) is Constant and t.op.value.size == 1:
         value = t.op.value.item()
         if (
             not isinstance(value, bool)
             and math.isfinite(value)
-            and not (value == 0 and math.copysign(1, value) < 0)
+            and (abs(value) >= sys.float_info.min or (value == 0 and math.copysign(1, value) > 0))
         ):
             return exact(value)
     return None
@@ -142,16 +147,39 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
     exponentials = 0
     if are_opposite(parts):
         parts, coefficient = _aligned(parts)
+    rounded: dict[Number, int] = {}
     for view, exponent in parts:
         c = view.coefficient
         if c != 1:
             assert exponent == int(exponent), "the root of a coefficient has a sign"
-            coefficient *= c if exponent == 1 else Fraction(c) ** int(exponent)
+            if type(c) is int:
+                coefficient *= c if exponent == 1 else Fraction(c) ** int(exponent)
+            else:
+                rounded[c] = rounded.get(c, 0) + int(exponent)
         exponentials += view.exponentials
+    for c, e in rounded.items():
+        coefficient *= c if e == 1 else _power(c, e)
     if not coefficient:
         return ProductView(0, {}, cancelled=True)
     factors, cancelled = _merged([(view.factors, exponent, view.cancelled) for view, exponent in parts])
     return ProductView(whole(coefficient), factors, cancelled, exponentials)
+
+
+@lru_cache(maxsize=1 << 12)
+def _power(c: Number, e: int) -> Number:
+    """0.1, 2 → 0.1²;    1/√2, 2 → ½: a power of a number, of a float that a root was rounded to that of what it is the
+    root of: (x/√2)² is x²/2.
+    """
+    square = Fraction(c) ** 2
+    meant = square.limit_denominator(SIMPLE)
+    if abs(e) < 2 or not is_rounded(square, meant) or is_rounded(c, Fraction(c).limit_denominator(SIMPLE)):
+        return Fraction(c) ** e
+    return meant ** (e // 2) * Fraction(c) ** (e % 2)
+
+
+def is_rounded(c: Number, meant: Number) -> bool:
+    """0.1, 1/10 → True: whether a number is another, a simple one, but for the rounding of a factor or two."""
+    return 0 < abs(meant.numerator) <= SIMPLE and abs(c - meant) * _ROUNDINGS <= abs(c)
 
 
 def are_opposite(parts: Iterable[tuple[ProductView, Number]]) -> bool:
@@ -210,10 +238,6 @@ def added(*parts: tuple[SumView, Number]) -> SumView:
     )
     met = not constant and any(view.constant for view, _ in parts)
     return SumView(whole(constant), terms, cancelled or met)
-
-
-_ROUNDINGS = 1 << 51
-"""Of a square of a rounded number, and of another: 1/√2² is ½ to 2⁻⁵²."""
 
 
 def _is_float(k: Number) -> bool:

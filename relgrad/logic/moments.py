@@ -5,22 +5,31 @@
 
 Where x is moved by c, Sₖ = Σ xᵏ becomes Σ (x + c)ᵏ, and dSₖ/dc = k·Sₖ₋₁ with S₀ = n. A polynomial whose derivative
 by c is zero for all S is the same at x − m, where S₁ = 0.
+
+Σx²·Σy² − (Σx·y)²     Σx² · Σ (y − x·Σx·y/Σx²)²           1 − (Σx)²/(n·Σx²)     Σ (x − m)²/Σx²
+
+What Cauchy and Schwarz leave is what a vector has beside its projection on another. The error of the projection's
+length counts squared, since the rest is orthogonal to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
 from quicktions import Fraction
 
+from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, fitted
-from relgrad.logic.group import ProductView, SumView, added, multiplied
+from relgrad.logic.group import ProductView, SumView, added, is_rounded, multiplied
 from relgrad.logic.parts import dtype_of, rebuilt
+from relgrad.logic.theory import inner_product
 from relgrad.logic.view import SHARED, product_of, sum_of, summand
 from relgrad.op import as_term, holds_nan
-from relgrad.ops.arithmetic import negative
+from relgrad.ops.arithmetic import divide, negative
+from relgrad.ops.deviation import deviation
 from relgrad.ops.moments import centred
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term
@@ -72,6 +81,106 @@ def about_means(t: Term) -> Term | None:
     return None
 
 
+def beside_projection(t: Term) -> Term | None:
+    """Σ x²·Σ y² − (Σ x·y)² → Σ x²·Σ (y − x·Σ x·y/Σ x²)²;    1 − (Σ x)²/(n·Σ x²) → Σ (x − m)²/Σ x²: two summands, one
+    of which the inequality of Cauchy and Schwarz bounds by the other; or None.
+    """
+    view = sum_of(t)
+    parts = [*([(ProductView(1, {}), None, view.constant)] if view.constant else ())]
+    parts += [(product_of(part), part, k) for part, k in view.terms.items()]
+    if not 1 < len(parts) <= SHARED or not any(map(_holds_sums, view.terms)):
+        return None
+    for (p, whole, k), (q, part, n) in permutations(parts, 2):
+        ratio = multiplied((q, 1), (p, -1)) if p.coefficient else p
+        scale = -Fraction(n) / k * ratio.coefficient
+        if scale <= 0 or (left := _beside(ratio.factors, scale, p)) is None:
+            continue
+        number = view.constant if None in (whole, part) else 0
+        gone = SumView(number, {x: c for x, c in ((whole, k), (part, n)) if x is not None})
+        rest = summand(multiplied((p, 1), (product_of(left), 1)), None, dtype_of(t))
+        return fitted(rebuilt(added((view, 1), (gone, -1), (rest, k)), t), t)
+    return None
+
+
+def _beside(factors: Mapping[Any, Any], scale: Any, outside: ProductView) -> Term | None:
+    """{Σ x·y: 2, Σ x²: −1, Σ y²: −1}, 1 → Σ (y − x·Σ x·y/Σ x²)²/Σ y²;    {Σ x: 2, Σ x²: −1}, 1/n → Σ (x − m)²/Σ x²:
+    one less the square of a product over those of its factors; or None.
+
+    Where x is 0 there is nothing to project on, which counts unless Σ x² is divided by.
+    """
+    sums = {b: s for b in factors if (s := _summed(b)) is not None}
+    both = [b for b, e in factors.items() if e == 2]
+    squares = [b for b, e in factors.items() if e == -1]
+    if len(both) != 1 or not 1 <= len(squares) == len(factors) - 1 <= 2 or len(sums) < len(factors):
+        return None
+    of_both = sums[both[0]]
+    if any(s.op != of_both.op or s.rands[0].type.shape != of_both.rands[0].type.shape for s in sums.values()):
+        return None
+    body, op = product_of(of_both.rands[0]), of_both.op
+    bodies = [product_of(sums[b].rands[0]) for b in squares]
+    count = _count(Sums(op, of_both.rands, frozenset(), ()))
+    if len(squares) == 1:
+        if count is None or not is_rounded(scale * count, 1):
+            return None
+        squares, bodies = [None, *squares], [ProductView(1, {}), *bodies]
+    elif scale != 1:
+        return None
+    pairs = [(0, 1), (1, 0)]
+    found = [(i, j, shared) for i, j in pairs if (shared := _in_common(body, bodies[i], bodies[j]))]
+    if not found:
+        return None
+    i, j, (beside, x, y) = min(found, key=lambda pair: len(pair[2][1].factors))
+    dtype = of_both.type.dtype
+    w, u, v = [Tracer(as_term(build_product(z, dtype))) for z in (beside, x, y)]
+    if x.factors:
+        of_x, along = Tracer(sums[squares[i]]), Tracer(of_both)
+        if outside.factors.get(squares[i], 0) > 0:
+            along, of_x = np.where(of_x > 0, along, 0.0), np.where(of_x > 0, of_x, 1.0)
+        rest = v - u * (along / of_x)
+    elif not beside.factors:
+        rest = centred(v, axis=op.axes)
+    elif as_term(w).type.shape == as_term(v).type.shape:
+        rest = deviation(v, w, axis=op.axes)
+    else:
+        return None
+    return divide(op.make_node(as_term(w * np.square(rest))), sums[squares[j]])
+
+
+def _summed(base: Any) -> Term | None:
+    """Σ x·y → Σ x·y, x @ y → Σ x·y: a sum of products, or None."""
+    if not is_term(base) or not base.ground:
+        return None
+    return base if type(base.op) is Sum else inner_product(base)
+
+
+def _in_common(
+    both: ProductView, one: ProductView, other: ProductView
+) -> tuple[ProductView, ProductView, ProductView] | None:
+    """w·x·y, w·x², w·y² → w, x, y: what stands beside squares, and what is squared; or None if they are none."""
+    beside, *roots = dict[Any, Any](), dict[Any, Any](), dict[Any, Any]()
+    if not one.coefficient == other.coefficient == both.coefficient == 1:
+        return None
+    for b in {**one.factors, **other.factors, **both.factors}:
+        e, f = one.factors.get(b, 0), other.factors.get(b, 0)
+        if e + f != 2 * both.factors.get(b, 0) or (e - f) % 2 or e % 1:
+            return None
+        least = min(e, f)
+        for entries, n in (
+            (beside, least % 2),
+            (roots[0], (e - least % 2) // 2),
+            (roots[1], (f - least % 2) // 2),
+        ):
+            if n:
+                entries[b] = n
+    if not all(range_of(b).nonnegative for b in beside) or roots[0] == roots[1]:
+        return None
+    shared = {b: n for b, n in roots[0].items() if roots[1].get(b) == n}
+    for b, n in shared.items():
+        beside[b] = beside.get(b, 0) + 2 * n
+    x, y = [ProductView(1, {b: n for b, n in r.items() if b not in shared}) for r in roots]
+    return ProductView(1, beside), x, y
+
+
 def without_offset(t: Term) -> Term | None:
     """softmax(y² − x) → softmax(−x), y the same along its axes: what an offset does not change; or None.
 
@@ -95,7 +204,7 @@ def _moving(x: Term, axes: tuple[int, ...]) -> list[tuple[Term, int]]:
 
 
 def _holds_sums(part: Any) -> bool:
-    return any(is_term(b) and type(b.op) is Sum for b in product_of(part).factors)
+    return any(_summed(b) is not None for b in product_of(part).factors)
 
 
 def _polynomials(view: SumView) -> Iterator[tuple[Sums, dict[Monomial, tuple[Any, Any]]]]:

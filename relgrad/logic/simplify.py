@@ -573,7 +573,15 @@ _ONE = Fraction(1)
 
 
 def _opened(view: ProductView) -> list[ProductView]:
-    """k·(x + y)² → k·x², 2·k·x·y, k·y²: the monomials of a square of a sum; others as they are."""
+    """k·(x + y)² → k·x², 2·k·x·y, k·y²: the monomials of a square of a sum, k·(x·y − u·v) → k·x·y, −k·u·v; others as
+    they are.
+    """
+    base: Any = next(iter(view.factors), None)
+    if len(view.factors) == 1 and is_term(base) and base.op is product_difference:
+        x, y, u, v = map(product_of, base.rands)
+        scales = [(ProductView(k * view.coefficient, {}), 1) for k in (1, -1)]
+        pairs = zip(((x, y), (u, v)), scales, strict=True)
+        return [multiplied((a, 1), (b, 1), k) for (a, b), k in pairs] if view.factors[base] == 1 else [view]
     if len(view.factors) == 1 and next(iter(view.factors.values())) == 2:
         (base,) = view.factors
         forms = _parts(sum_of(base))

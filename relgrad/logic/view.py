@@ -54,7 +54,8 @@ from relgrad.logic.theory import (
     stands_outside,
     theories_of,
 )
-from relgrad.op import Op
+from relgrad.op import Op, is_constant
+from relgrad.ops.align import FLOATING
 from relgrad.ops.arithmetic import absolute, multiply, negative, power, reciprocal, sqrt
 from relgrad.ops.casting import Cast
 from relgrad.ops.exponential import exp
@@ -320,7 +321,10 @@ def _product_rule(t: Term) -> ProductView | None:
     if op.as_product is not None:
         sign, exponents = op.as_product
         parts = [(product_of(rand), e) for rand, e in zip(t.rands, exponents, strict=True)]
-        if any(not view.coefficient and e < 0 for view, e in parts):
+        zero = [not view.coefficient for view, _ in parts]
+        if any(zero) and (
+            any(z and e < 0 for z, (_, e) in zip(zero, parts, strict=True)) or _is_infinite(*t.rands)
+        ):
             return None
         if op is sqrt:
             return root(parts[0][0], Fraction(1, 2)) or whole_root(t.rands[0], Fraction(1, 2))
@@ -346,6 +350,26 @@ def _product_rule(t: Term) -> ProductView | None:
     if op.elementwise and len(t.rands) == 1:
         return _keep_key(t)
     return _hoisted(t) if t.ground else None
+
+
+def _is_infinite(*terms: Any) -> bool:
+    """∞, x/0, y·∞ → True: whether a term is no number, whatever its arguments are: 0·∞ and ∞ − ∞ are not 0."""
+    stack, seen = list(terms), set[Any]()
+    while stack:
+        x = stack.pop()
+        if x in seen or not is_term(x):
+            continue
+        seen.add(x)
+        if is_constant(x) and not np.isfinite(x.op.value).all():
+            return True
+        if x.op.as_product is not None:
+            below = [y for y, e in zip(x.rands, x.op.as_product[1], strict=True) if e < 0]
+            if any(is_constant(y) and not np.all(y.op.value) for y in below):
+                return True
+            stack += x.rands
+        elif isinstance(x.op, FLOATING):
+            stack += x.rands[:1]
+    return False
 
 
 def _power(t: Term) -> ProductView | None:
@@ -535,6 +559,8 @@ def _read_sum(t: Term) -> SumView:
     if t.op.as_sum:
         parts = [(sum_of(rand), k) for rand, k in zip(t.rands, t.op.as_sum, strict=True)]
         view = added(*parts)
+        if view.cancelled and _is_infinite(*t.rands):
+            return atom
         if len(view.terms) <= LIMIT:
             return view
         return added(

@@ -33,6 +33,7 @@ __all__ = [
     "cos_difference",
     "exp_difference",
     "expit_difference",
+    "i_divergence",
     "itakura_saito",
     "log_difference",
     "log_quotient",
@@ -222,11 +223,20 @@ ratio_minus_one = elementwise(
 )
 itakura_saito = elementwise(
     kernels.itakura_saito,
-    lambda g, out, x, y, d: g * (d / y) / x,
+    lambda g, out, x, y, d: -g * power_difference(x, y, -1.0, d),
     lambda g, out, x, y, d: -g * (d / y) / y,
     None,
     ball=lambda x, y, d: d / y - (1 + d / y).log(),
     meaning=lambda x, y, d: x / y - 1.0 - np.log(x / y),
+)
+i_divergence = elementwise(
+    kernels.i_divergence,
+    lambda g, out, x, y, d: g * log_quotient(x, y, d),
+    lambda g, out, x, y, d: -g * ratio_minus_one(x, np.where(x == 0, 1.0, y), np.where(x == 0, -1.0, d)),
+    None,
+    ball=lambda x, y, d: y if (y + d).is_zero() else (y + d) * (1 + d / y).log() - d,
+    meaning=lambda x, y, d: xlogy(x, x / y) - x + y,
+    zero_log=lambda x, y, d: x == 0,
 )
 boxcox = elementwise(
     kernels.boxcox,
@@ -246,5 +256,5 @@ def _boxcox_slope(x: Any, a: Any, d: Any) -> Any:
     return np.where(vanishes, at_zero, np.square(log) * exprel_n(a * log, 1))
 
 
-for _op in (log_quotient, xlog_ratio, ratio_minus_one, itakura_saito):
+for _op in (log_quotient, xlog_ratio, ratio_minus_one, itakura_saito, i_divergence):
     _op.distance = 0, 1, 2

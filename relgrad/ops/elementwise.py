@@ -126,6 +126,9 @@ class Elementwise(Labelled):
         return squeeze(node, axes) if axes else node
 
     def _simplest(self, node: Term, operands: Sequence[Any]) -> Term:
+        """max(x, x) → x, and what else is equal bit for bit."""
+        if self.laws.idempotent and len(operands) == 2 and operands[0] is operands[1]:
+            return operands[0] if operands[0].type == node.type else node
         return node if self.exactly is None else _in_place_of(node, self.exactly(*operands))
 
     def with_rands(self, t: Term, rands: Sequence[Any]) -> Term:

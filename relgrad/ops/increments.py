@@ -38,6 +38,9 @@ GRADED = tuple([_graded(rule) for rule in QUADRATURES])
 BLOCK = 1 << 16
 """At about so many points a function is computed at once."""
 
+APART = 8.0
+"""Points that are so many times nearer to each other than to 0, and more, are rounded beside their distance."""
+
 TRUSTED = 64
 """To so many roundings the values of a function are right: libraries lose some where their own summands are large."""
 
@@ -156,7 +159,8 @@ class Increment(Elementwise):
             at_x, at_y = (np.asarray(self.of.compute(*self.operands(z, others))) for z in (x, y))
             plain = at_x - at_y
             value = np.array(self._far(plain, d))
-            near = np.array(cancels(plain, at_x, at_y))
+            # Where f is near 0, values may not cancel, but their arguments have lost the digits of the distance.
+            near = np.array(cancels(plain, at_x, at_y) | cancels(step * APART, x, start))
             for rules in (QUADRATURES, GRADED):
                 if near.any():
                     mean, right = self._integrated(

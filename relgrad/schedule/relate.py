@@ -28,9 +28,10 @@ from relgrad.logic.complements import (
 )
 from relgrad.logic.conditions import Goal
 from relgrad.logic.distances import squared_distances
+from relgrad.logic.entropies import lacking_entropy, relative_entropy
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
-from relgrad.logic.moments import about_means, without_offset
+from relgrad.logic.moments import about_means, beside_projection, without_offset
 from relgrad.logic.pieces import joined_sum, running_sum
 from relgrad.logic.rewrite import Wide, rewrites
 from relgrad.logic.simplify import (
@@ -415,6 +416,8 @@ AFTER = (
     Law("factor_square", factored_square, "a number is taken from a square", SUM),
     Law("meaning_to_cancel", meant_sum, "a summand, read as the sum that it means, meets another", SUM),
     Law("cross_products", crossed, "two products of data are taken from each other", SUM),
+    Law("lacking_entropy", lacking_entropy, "equal shares have the largest entropy", SUM),
+    Law("relative_entropy", relative_entropy, "equal parts are no information", PRODUCT),
     Law("read_mean", averaged_sum, "a sum of exponentials over their number is a mean", SUM),
     Law(
         "cancel_factors",
@@ -439,6 +442,7 @@ BEFORE = (
     Law("read_square", perfect_square, "a quadratic form is a sum of squares of differences", SUM),
     Law("square_at_one", square_at_one, "a sum is a square where a factor is one", SUM),
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
+    Law("beside_projection", beside_projection, "what Cauchy and Schwarz leave is beside a projection", SUM),
     Law("centre", about_means, "a shift of the data changes nothing", SUM),
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),
 )

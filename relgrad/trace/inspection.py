@@ -149,11 +149,11 @@ def names_in(code: CodeType) -> Names:
 
 
 def floats_in(value: Any) -> set[float]:
-    """[0.1, (2, -0.3)] → {0.1, 0.3}: the sizes of Python's floats in a container, and in those within it."""
+    """[0.1, (2, -0.3)] → {0.1, 0.3}: the sizes of floats, Python's and NumPy's, in a container and those within."""
     work = [value]
     for x in work:
         work += [*x, *x.values()] if type(x) is dict else x if type(x) in CONTAINERS else ()
-    return {abs(x) for x in work if type(x) is float}
+    return {abs(float(x)) for x in work if isinstance(x, (float, np.floating))}
 
 
 def _values(instructions: list[dis.Instruction]) -> set[str]:

@@ -191,7 +191,10 @@ class _Noise:
         ]
 
     def _perturbed(self, x: Any) -> Any:
-        """x → x·(1 ± η), 0 → tiny, ∞ → almost the largest: an array with each entry moved by itself."""
+        """x → x·(1 ± η), 0 → tiny, ∞ → almost the largest: an array with each entry moved by itself.
+
+        What is below the normal floats has few digits, or none: it moves by as much as the least of these.
+        """
         x = np.asarray(x)
         if x.dtype.kind != "f":
             return x
@@ -200,7 +203,11 @@ class _Noise:
         least, most = float(info.tiny) / float(info.eps), float(info.max) ** 0.95
         with np.errstate(all="ignore"):
             found = np.where(x == 0, least, np.where(np.isinf(x), np.copysign(most, x), x))
-            return (found * (1 + noise)).astype(x.dtype)
+            few = (x != 0) & (np.abs(x) < info.tiny)
+            moved = np.where(
+                few, found + np.copysign(info.tiny, x) * np.abs(noise) / self.eta, found * (1 + noise)
+            )
+            return moved.astype(x.dtype)
 
 
 def _made_of_one(node: Term, operands: Sequence[Any]) -> list[Any]:

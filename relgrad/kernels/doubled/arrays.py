@@ -21,6 +21,7 @@ from relgrad.kernels.numbers import (
     of_matrices,
     rules_in,
     share_rules,
+    stretched,
 )
 
 FUNCTIONS, NAMED = Doubled.functions, Doubled.named
@@ -144,7 +145,7 @@ def _unit(x: Any, axis: Any = None) -> Any:
 
 def _unit_pullback(x: Any, v: Any, axis: Any = None) -> Any:
     """(v − u·Σuv)/‖x‖ with u = x/‖x‖; NaN at 0."""
-    x, v = alike(x, v)
+    x, v = stretched(*alike(x, v))
     norm = _norm(x, axis, keepdims=True)
     u = x / norm
     return (v - u * np.sum(u * v, axis=axis, keepdims=True)) / norm

@@ -17,7 +17,7 @@ from relgrad.kernels.extended.functions import in_floats_first, or_extended
 from relgrad.kernels.extended.number import NAMED, NOTHING, Extended, combined
 from relgrad.kernels.index import add_at, key_along
 from relgrad.kernels.linalg import cofactor
-from relgrad.kernels.numbers import alike, lowered, near_by_rules
+from relgrad.kernels.numbers import alike, lowered, near_by_rules, stretched
 
 
 def _largest(x: Any, axis: Any = None) -> Any:
@@ -99,6 +99,7 @@ NAMED.update(
         "leave_one_out_prod": lambda _: lambda *xs, **axes: formulas.leave_one_out_prod(*alike(*xs), **axes),
         "near": lambda _: near_by_rules(Extended),
         "xdivy": lambda _: lambda x, y: formulas.xdivy(*alike(x, y)),
+        "log_quotient": lambda _: lambda x, y, d: formulas.log_quotient(*alike(x, y, d)),
         "running_argmax": _by_rank,
         "running_argmin": _by_rank,
     }
@@ -115,7 +116,7 @@ def _named(name: str) -> Callable[[Any], Any]:
 
 def _deviation(g: Any, p: Any, axis: Any = -1) -> Any:
     """g − Σpg/Σp, with g measured from where p is largest: shares far below the range of floats count."""
-    g, p = Extended.of(g), Extended.of(p)
+    g, p = stretched(Extended.of(g), Extended.of(p))
     heaviest = np.abs(p) >= np.max(np.abs(p), axis=axis, keepdims=True)
     count = np.sum(heaviest, axis=axis, dtype=g.dtype, keepdims=True)
     g = g - np.sum(np.where(heaviest, g, 0.0), axis=axis, keepdims=True) / count

@@ -1,0 +1,194 @@
+"""What an entropy lacks of the largest that it may have, which equal shares have.
+
+log n + Σ p·log p, Σ p = 1                Σ D(p, 1/n)
+log 2 + p·log p + (1 − p)·log(1 − p)     D(p, ½) + D(1 − p, ½)
+Σ u·log u, Σ u = n                      Σ D(u, 1)
+
+D(x, y) = x·log(x/y) − x + y is the I-divergence. Where n parts add up to s, Σ p·log p is Σ D(p, s/n) + s·log(s/n).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from quicktions import Fraction
+
+from relgrad.logic.build import build_product, fit, fitted
+from relgrad.logic.group import ProductView, SumView, added, multiplied, renamed
+from relgrad.logic.parts import dtype_of, rebuilt
+from relgrad.logic.space import product
+from relgrad.logic.view import SHARED, product_of, sum_of, summand
+from relgrad.op import as_term, constant, holds_nan, is_constant
+from relgrad.ops.arithmetic import add, subtract
+from relgrad.ops.differences import i_divergence, xlog_ratio
+from relgrad.ops.moments import centred
+from relgrad.ops.reduction import Sum
+from relgrad.ops.selection import where
+from relgrad.ops.stable import xlog1py, xlogy
+from relgrad.term import Term, is_term
+from relgrad.trace.tracer import Tracer
+
+
+def lacking_entropy(t: Term) -> Term | None:
+    """log n + Σ p·log p → Σ D(p, 1/n), where Σ p is 1:
+    a number and what is least where it is taken off, from how far each part is from equal ones; or None.
+    """
+    view = sum_of(t)
+    if len(view.terms) > SHARED:
+        return None
+    numbers = {part: k * x for part, k in view.terms.items() if (x := _number(part)) is not None}
+    number = view.constant + sum(numbers.values())
+    for parts, k, total, count in _entropies(view) if number else ():
+        least = total * math.log(total / count)
+        if abs(float(Fraction(number) / k) + least) <= 4 * math.ulp(least):
+            new = [(view, 1), (SumView(view.constant, {x: view.terms[x] for x in numbers}), -1)]
+            for part, base in parts:
+                others = multiplied((product_of(part), 1), (ProductView(1, {base: 1}), -1))
+                far = multiplied((others, 1), (ProductView(1, {_divergence(base, total / count): 1}), 1))
+                new += [
+                    (SumView(0, {part: 1}), -view.terms[part]),
+                    (summand(far, None, dtype_of(t)), view.terms[part]),
+                ]
+            return fitted(rebuilt(added(*new), t), t)
+    return None
+
+
+def relative_entropy(t: Term) -> Term | None:
+    """Σ p·log(p/q) → Σ D(p, q), where Σ p is Σ q, as Σ u·log u → Σ D(u, 1), where u has n entries and Σ u is n:
+    a factor that is 0 where all of both are equal; or None.
+    """
+    for base, e in product_of(t).factors.items():
+        if e == 1 and (found := _of_equal_sums(base)) is not None:
+            rest = multiplied((product_of(t), 1), (ProductView(1, {base: 1}), -1))
+            new = multiplied((rest, 1), (ProductView(1, {found: 1}), 1))
+            return fitted(build_product(new, dtype_of(t)), t)
+    return None
+
+
+def _of_equal_sums(t: Any) -> Term | None:
+    """Σ p·log(p/q) → Σ D(p, q), if Σ p = Σ q; or None."""
+    if not is_term(t) or not t.ground or type(t.op) is not Sum:
+        return None
+    known = _of_sum(t)
+    if known is not None:
+        return _divergence(t, 1.0) if known[0] == known[1] else None
+    (body,) = t.rands
+    inner = body.rands[1] if body.op is where else body
+    if body.op is where and not holds_nan(body.rands[2]):
+        return None
+    if inner.op is xlog_ratio:
+        p, q, apart = inner.rands
+    elif inner.op is xlogy:
+        p, ratio = inner.rands
+        q = fit(build_product(multiplied((product_of(p), 1), (product_of(ratio), -1)), dtype_of(body)), inner)
+        apart = subtract(p, q)
+    else:
+        return None
+    left = added(
+        (sum_of(_one_by_one(t.op.axes, fit(p, body))), 1), (sum_of(_one_by_one(t.op.axes, fit(q, body))), -1)
+    )
+    if left.constant or left.terms:
+        return None
+    far = i_divergence.make_node(p, q, apart)
+    return t.op.make_node(
+        fit(far if inner is body else where.make_node(body.rands[0], far, body.rands[2]), body)
+    )
+
+
+def _one_by_one(axes: Sequence[int], x: Term) -> Term:
+    """Σᵢⱼ xᵢ·yⱼ → Σᵢ xᵢ·Σⱼ yⱼ: a sum over axes in turn, so that factors leave the sums in which they are constant."""
+    for a in axes:
+        view = product_of(Sum((a,)).make_node(x))
+        x = build_product(view._replace(factors=renamed(view.factors, _whole)), x.type.dtype)
+    return x
+
+
+def _whole(x: Any) -> Any:
+    """Σᵢ Σⱼ x → Σᵢⱼ x"""
+    if not is_term(x) or type(x.op) is not Sum or type(x.rands[0].op) is not Sum:
+        return x
+    return Sum(tuple(sorted({*x.op.axes, *x.rands[0].op.axes}))).make_node(*x.rands[0].rands)
+
+
+def _entropies(view: SumView) -> Iterator[tuple[list[tuple[Any, Term]], Fraction, float, int]]:
+    """k·Σ p·log p → [Σ p·log p], k, Σ p, n;    k·p·log p + k·(1 − p)·log(1 − p) → both, k, 1, 2: summands with what of
+    them is an entropy.
+    """
+    single: dict[Fraction, list[tuple[Any, Term]]] = {}
+    for part, c in view.terms.items():
+        reading = product_of(part)
+        numbers = {b: x for b in reading.factors if (x := _number(b)) is not None}
+        bases = [b for b, e in reading.factors.items() if b not in numbers and e == 1 and is_term(b)]
+        if len(bases) + len(numbers) < len(reading.factors) or len(bases) != 1:
+            continue
+        k = Fraction(c) * Fraction(reading.coefficient)
+        for b, x in numbers.items():
+            k *= x ** int(reading.factors[b])
+        known = _of_sum(bases[0])
+        if known is not None:
+            yield [(part, bases[0])], k, *known
+        elif _share(bases[0]) is not None:
+            single.setdefault(k, []).append((part, bases[0]))
+    for k, parts in single.items():
+        total = sum_of(_total([_share(base) for _, base in parts])) if len(parts) > 1 else None
+        if total is not None and not total.terms and total.constant > 0:
+            yield parts, k, float(total.constant), len(parts)
+
+
+def _number(t: Any) -> Fraction | None:
+    """log 3 → 1.0986…, x → None: a function of numbers as a number; or None."""
+    if (
+        not is_term(t)
+        or not t.rands
+        or not t.op.elementwise
+        or t.type.size != 1
+        or not all(map(is_constant, t.rands))
+    ):
+        return None
+    value = float(np.ravel(t.op.compute(*[x.op.value for x in t.rands]))[0])
+    return Fraction(value) if math.isfinite(value) and value else None
+
+
+def _of_sum(t: Any) -> tuple[float, int] | None:
+    """Σ p·log p → Σ p, n: what parts add up to, if that is a number, and how many there are; or None."""
+    if not is_term(t) or not t.ground or type(t.op) is not Sum or (p := _share(t.rands[0])) is None:
+        return None
+    whole = product_of(t.op.make_node(fit(p, t.rands[0])))
+    count = product(t.rands[0].type.extent(a) for a in t.op.axes)
+    return (
+        (float(whole.coefficient), count) if count and not whole.factors and whole.coefficient > 0 else None
+    )
+
+
+def _share(t: Term) -> Term | None:
+    """p·log p → p;    (1 − q)·log1p(−q) → 1 − q;    others → None"""
+    if t.op is xlogy and t.rands[0] is t.rands[1]:
+        return t.rands[0]
+    if t.op is not xlog1py:
+        return None
+    p, q = t.rands
+    left = added((sum_of(p), 1), (sum_of(q), -1))
+    return p if left.constant == 1 and not left.terms else None
+
+
+def _total(parts: list[Any]) -> Term:
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = add(whole, part)
+    return whole
+
+
+def _divergence(part: Term, equal: float) -> Term:
+    """Σ p·log p, s/n → Σ D(p, s/n);    p·log p, s/n → D(p, s/n)"""
+    body = part.rands[0] if type(part.op) is Sum else part
+    p = _share(body)
+    assert p is not None
+    y = constant(equal, p.type.dtype)
+    if type(part.op) is not Sum:
+        return as_term(i_divergence(p, y, subtract(p, y)))
+    p = fit(p, body)
+    apart = centred(Tracer(p), axis=part.op.axes)
+    return part.op.make_node(fit(as_term(i_divergence(Tracer(p), y, apart)), body))
