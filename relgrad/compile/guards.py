@@ -80,7 +80,7 @@ from relgrad.ops.shaping import Transpose
 from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
 from relgrad.ops.stable import xlogy
 from relgrad.ops.structure import Squeeze
-from relgrad.term import Term, kept, reachable, rebuild, subterms, term
+from relgrad.term import Term, kept, nearest_where, reachable, rebuild, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import REAL, ArrayType, Interval, Type, array_type
 
@@ -233,14 +233,14 @@ def _raised(t: Term) -> Sequence[Term]:
 
 def _is_of_logarithms(u: Term) -> bool:
     """Whether a logarithm is in a part of a sum: Σ w·log x, (log x)/n − y: yes; x·y, exp(log(x)·y): no."""
-    stack = [u]
-    while stack:
-        x = stack.pop()
-        if x.op in (log, xlogy):
-            return True
-        if x.op in (*_SUMS, multiply, divide, negative) or x.op.laws.selects or x.op.laws.linear:
-            stack += x.rands
-    return False
+
+    def parts(x: Term) -> Sequence[Term]:
+        op = x.op
+        return (
+            x.rands if op in (*_SUMS, multiply, divide, negative) or op.laws.selects or op.laws.linear else ()
+        )
+
+    return any(x.op in (log, xlogy) for x in reachable(u, below=parts))
 
 
 def _angles(t: Term) -> Sequence[Term]:
@@ -479,13 +479,15 @@ class _Guards:
 
     def _losses_in(self, x: Term) -> list[Term]:
         """c·(a − b)/y → [1 + |a/(a − b)|]: what a part of a sum has lost in its factors."""
-        found, stack = [], [x]
+        found, stack, seen = [], [x], {x}
         while stack and len(found) < 2:
             x = stack.pop()
             if x in self._losses:
                 found.append(self._losses[x])
             elif x.op in (multiply, divide, negative):
-                stack += x.rands
+                new = [rand for rand in x.rands if rand not in seen]
+                stack += new
+                seen.update(new)
         return found
 
     def _is_off_centre(self, t: Term) -> bool:
@@ -718,14 +720,8 @@ def _apart(t: Term, parts: dict[Part, int]) -> Term:
 
 def _factors(t: Term) -> list[Term]:
     """−(a·Σ b)[i] → a, b: the factors of a product, seen through signs, sums and selections."""
-    found, stack = [], [t]
-    while stack:
-        x = stack.pop()
-        if x.op in (multiply, negative) or isinstance(x.op, Sum) or x.op.laws.selects:
-            stack += x.rands
-        else:
-            found.append(x)
-    return list(dict.fromkeys(found))
+    opened = lambda op: op in (multiply, negative) or isinstance(op, Sum) or op.laws.selects
+    return nearest_where([t], lambda x: not opened(x.op))
 
 
 def _is_mixed(*parts: tuple[Part, int]) -> bool:

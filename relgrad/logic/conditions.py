@@ -26,7 +26,7 @@ from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal
 from relgrad.ops.selection import where
 from relgrad.ops.structure import RESHAPES
-from relgrad.term import Term, is_term, kept, subterms
+from relgrad.term import Term, is_term, kept, nearest_where, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
@@ -115,18 +115,8 @@ def maybe_nonpositive(x: Term) -> bool:
 @_condition
 def exact_at_minus_one(x: Term) -> bool:
     """Construct a goal stating that no number in a sum x is rounded where x is near -1: -y, not 1e-20 - y."""
-    return range_of(x).low >= -0.5 or not any(is_constant(part) for part in _summands(x))
-
-
-def _summands(x: Term) -> Iterator[Term]:
-    """a − (b + c) → a, b, c: what a sum, and the sums in it, consist of."""
-    stack = [x]
-    while stack:
-        part = stack.pop()
-        if part.op.as_sum:
-            stack += part.rands
-        else:
-            yield part
+    summands = nearest_where([x], lambda part: not part.op.as_sum)
+    return range_of(x).low >= -0.5 or not any(map(is_constant, summands))
 
 
 @_condition
@@ -167,9 +157,12 @@ def is_additive(t: Any) -> bool:
     """x − 2·y, x/2, v[0] + v[1:] → True; x·y, eˣ → False:
     whether a term is data, a multiple of data or a sum of them.
     """
-    stack = [t]
+    stack, seen = [t], set[Any]()
     while stack:
         node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
         if not is_term(node):
             return False
         if node.op in (add, subtract, negative_of) or _is_multiple(node):
