@@ -130,9 +130,9 @@ def in_series(
                 alike = 2.0**12 * float(np.finfo(t.type.dtype).eps)
                 better, series = smoothed(body, x, kinks, derived, conventions, alike)
             if singular and not series and (turned := _inverted(body, x)) is not None:
-                read, again = turned
-                better, series = expanded(again, read)
-                of = reciprocal.make_node(of)
+                better, series = expanded(turned[1], turned[0])
+                if series:
+                    read, of = turned[0], reciprocal.make_node(of)
             if singular and not series and _has_several_series(body):
                 plain = improved(body, without_series)
                 better, series = (None, ()) if plain is None else expanded(plain, x)
