@@ -42,6 +42,12 @@ def log_of_one_plus(x):
     return np.log(1 + x), np.log1p(x), exact_at_minus_one(x)
 
 
+@relation(source="|1 + x| − 1 is the larger of x and −2 − x")
+def log_of_distance_from_minus_one(x):
+    """The log of a size that is near one, on either side of zero."""
+    return np.log(np.abs(1 + x)), np.log1p(np.maximum(x, -2 - x)), exact_at_minus_one(x)
+
+
 @relation(source="functional equation of the logarithm")
 def log_of_reciprocal(x):
     """The log of a reciprocal."""

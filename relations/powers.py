@@ -4,6 +4,7 @@ import numpy as np
 
 from relgrad.ops import (
     boxcox,
+    leg,
     power1p,
     power_difference,
     quadratic_root,
@@ -57,6 +58,12 @@ def difference_quotient_of_square(x, y, z):
 def power_of_one_plus(x, a):
     """A high power of one plus something, which may be tiny."""
     return np.power(1 + x, a), power1p(x, a), maybe_large(a), exact_at_minus_one(x)
+
+
+@relation(source="(1 - x)/x = 1/x - 1")
+def reciprocal_of_leg_less_one(x, y, d, z):
+    """The reciprocal of a leg less one, as in a Lorentz factor, over what it vanishes with."""
+    return power_difference(leg(x, y, d), 1, -1, z), -z / (1 + z)
 
 
 @relation(source="Box & Cox 1964, eq. 1")
