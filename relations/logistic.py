@@ -36,6 +36,12 @@ def argument_minus_softplus(x):
     return x - softplus(x), log_expit(x)
 
 
+@relation(source="log(e^x + e^y) - y = log(1 + e^(x - y))")
+def logaddexp_minus_argument(x, y):
+    """The log of a sum of two exponentials less one of the exponents is a softplus of their difference."""
+    return np.logaddexp(x, y) - y, softplus(x - y)
+
+
 @relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")
 def log_of_difference_of_logistics(x, y):
     """The log of the probability of an interval under a logistic distribution, for x > y."""

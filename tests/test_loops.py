@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import relgrad as rg
+from relgrad.calculus import isolated, lengths
 from relgrad.definedness.marks import Mark
 from relgrad.errors import OutOfFuel, TraceError
 from relgrad.logscale import domain
 from relgrad.op import as_term
+from relgrad.schedule import relate
 from relgrad.schedule.likeness import Answer, Likeness
 from relgrad.schedule.patience import Patience
 from relgrad.term import reachable
@@ -447,3 +449,63 @@ def test_an_answer_is_kept_only_if_it_holds_whatever_lies_deeper(monkeypatch: py
         likeness = Likeness()
         likeness.found(share(x), 0, softmax(x), says)
         assert likeness.answer(share(y), 0) is None
+
+
+@pytest.mark.parametrize("op", [np.logaddexp, np.hypot, np.maximum])
+def test_steps_of_an_associative_op_that_share_all_before_them_are_seen_once_each(op: Any) -> None:
+    """x₁₀₀ = x₉₈ ∘ x₉₉ has as many operands, written out, as the hundredth number of Fibonacci."""
+
+    def steps(x: Any, y: Any) -> Any:
+        for _ in range(100):
+            x, y = y, op(x, y)
+        return x, y
+
+    last_step = lambda x, y: (lambda pair: pair[1] - pair[0])(steps(x, y))
+    x, y = steps(0.3, 0.2)
+    close = lambda z: pytest.approx(z, rel=1e-13, abs=1e-15 * abs(x))
+    assert rg.stabilize(last_step)(0.3, 0.2) == close(y - x)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, run: Callable[[], Any]) -> int:
+    """Count the calls of a function that a module knows by name."""
+    count, function = 0, getattr(module, name)
+
+    def counting(*args: Any) -> Any:
+        nonlocal count
+        count += 1
+        return function(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, name, counting)
+        run()
+    return count
+
+
+def repeated(step: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        for _ in range(n):
+            x = step(x)
+        return np.sum(x)
+
+    return f
+
+
+CENTRING = lambda x: x - np.mean(x) + 0.09 * x
+
+
+@pytest.mark.parametrize(
+    ("step", "transform", "room", "name"),
+    [
+        (CENTRING, rg.stabilize, relate, "rewrites"),
+        (lambda x: np.maximum(x, 0.3 * x - 0.1), rg.grad, isolated, "decided"),
+        (lambda x: np.abs(x - 0.3), rg.grad, lengths, "expanded"),
+    ],
+)
+def test_a_loop_twice_as_long_is_not_looked_at_many_times_as_often(
+    monkeypatch: pytest.MonkeyPatch, step: Any, transform: Any, room: Any, name: str
+) -> None:
+    x = np.array([0.2, 0.5, 0.7])
+    short, long = [
+        counted(monkeypatch, room, name, lambda n=n: transform(repeated(step, n))(x)) for n in (6, 12)
+    ]
+    assert long <= 6 * short + 50

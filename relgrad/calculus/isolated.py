@@ -9,6 +9,7 @@ where the function has 1/2.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from relgrad.term import Term, substitute, subterms, term
 from relgrad.types import ArrayType
 
 LARGEST = 200
-"""Branches of more ops stay."""
+"""Choices of more ops stay."""
 DRAWS = 8
 """So many values of whatever else branches depend on are drawn."""
 ROUNDINGS = 64.0
@@ -51,6 +52,8 @@ def isolated(t: Term) -> Isolated | None:
     """where(x**2 > 0, sin(x)/where(x != 0, x, 1), 1) ⟶ x == 0, 1, sin(x)/x: a choice by one point as such, or None."""
     if t.op is not where or not t.ground or t.type.dtype.kind != "f":
         return None
+    if len(list(islice(subterms(t), LARGEST + 1))) > LARGEST:
+        return None
     found = point_of(t.rands[0])
     known = (
         Isolated(found[0], *t.rands[1:][:: 1 if found[1] else -1])
@@ -58,8 +61,6 @@ def isolated(t: Term) -> Isolated | None:
         else _of_several(t) or _three_ways(t)
     )
     if known is None or any(map(is_fixed, (known.point[0], known.other))):
-        return None
-    if len(list(subterms(known.other))) > LARGEST:
         return None
 
     def told(condition: Term) -> bool | None:

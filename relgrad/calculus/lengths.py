@@ -22,8 +22,8 @@ from relgrad.interpret import RAISED, interpret
 from relgrad.logic.build import build_product, build_sum, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
-from relgrad.logic.theory import theories_of
-from relgrad.logic.view import product_of, sum_of
+from relgrad.logic.theory import BAG, theories_of
+from relgrad.logic.view import LIMIT, SHARED, operands, product_of, sum_of, width
 from relgrad.op import Constant, as_term, constant, is_constant, is_zero
 from relgrad.ops.arithmetic import absolute, add, divide, hypot, inverse_radius, multiply, power, sqrt, square
 from relgrad.ops.increments import difference_of
@@ -62,7 +62,9 @@ def length_taken_out(t: Term) -> Term | None:
     if not t.ground or not isinstance(t.type, ArrayType) or not shows_length(t):
         return None
     view = product_of(t)
-    for base, straight, direction in _directed(view):
+    if len(view.factors) > LIMIT:
+        return None
+    for base, straight, direction in islice(_directed(view), SHARED):
         over = Over(direction.length)
         others = [(x, n) for x, n in view.factors.items() if x is not base and is_term(x)]
         orders = [n for x, n in others if over(x) is not None]
@@ -431,7 +433,7 @@ class Over(_OfLength):
 
     def _squared(self, view: SumView) -> tuple[Number, set[Term]]:
         """2·x² + z + 2·y² → 2, {x², y²}: the squares of hypot(x, y)'s legs, and their multiple; 0 without them all."""
-        legs = list(legs_of(self.length)) if self.length.op is hypot else []
+        legs = legs_of(self.length) if self.length.op is hypot else []
         squares, multiples = set[Term](), set[Number]()
         for leg in legs:
             c, factors = product_of(square.make_node(leg))[:2]
@@ -465,8 +467,8 @@ class Over(_OfLength):
         return op is absolute and product_of(t) == product_of(square.make_node(*self.length.rands))
 
     def _function(self, t: Term) -> Term | None:
-        """f(u)/‖x‖ = (f(u)/u)·(u/‖x‖), where f(0) = 0 and u vanishes with the length; or None."""
-        if not t.op.elementwise:
+        """f(u)/‖x‖ = (f(u)/u)·(u/‖x‖), where f(0) = 0 and u vanishes with the length; or None, as of a sign."""
+        if not t.op.elementwise or t.op.jumps:
             return None
         u = self._argument(t)
         if u is None or u.type.dtype != t.type.dtype or (rest := self(u)) is None:
@@ -518,13 +520,12 @@ class Over(_OfLength):
                 stack += node.rands
 
 
-def legs_of(t: Term) -> Iterator[Term]:
-    """hypot(hypot(x, y), z) ⟶ x, y, z: the numbers of whose squares a hypotenuse is the root."""
-    for x in t.rands:
-        if x.op is hypot:
-            yield from legs_of(x)
-        else:
-            yield x
+def legs_of(t: Term) -> list[Term]:
+    """hypot(hypot(x, y), z) ⟶ [x, y, z]: the numbers of whose squares a hypotenuse is the root.
+
+    The two of the outermost, where there are more than a view holds: steps that share all before them have 2ⁿ.
+    """
+    return operands(t, hypot) if width(t, BAG, LIMIT) <= LIMIT else list(t.rands)
 
 
 def _limit(body: Term, x: Term) -> Any:

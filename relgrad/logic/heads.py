@@ -75,11 +75,12 @@ def factors_like(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Nu
     return [(b, e) for b, e in t.factors.items() if is_term(b) and head_key(b.op) == key and holds(e, k)]
 
 
-def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, Number]]:
+def summands_like(p: Term, k: Number, t: SumView, s: State, exactly: bool) -> list[tuple[Any, Number]]:
     """(sin(a), 1), sin(x) − 2·cos(y) + z·sin(w) → sin(x), z·sin(w): the summands that a head may match.
 
-    By that head, or by the factors that a product begins with.
+    By that head, or by the factors that a product begins with. If `exactly`, those of which nothing else is left.
     """
+    fits = lambda c: c == k if exactly else holds(c, k)
     view = product_of(p)
     if p not in view.factors:
         heads = [
@@ -92,11 +93,11 @@ def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, N
             return list(t.terms.items())
         return [(b, c) for b, c in t.terms.items() if any(factors_like(h, product_of(b)) for h in heads)]
     if p.op is exp or type(p.op) is Sum:
-        return list(t.terms.items())
+        return [(b, c) for b, c in t.terms.items() if fits(c)]
     return [
         (b, c)
         for b, c in t.terms.items()
-        if is_term(b) and (type(b.op) is type(p.op) or b.op.as_product is not None) and holds(c, k)
+        if is_term(b) and (type(b.op) is type(p.op) or b.op.as_product is not None) and fits(c)
     ]
 
 

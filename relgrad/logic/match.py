@@ -275,7 +275,7 @@ def match_parts(
             if bound is not False:
                 yield from match_parts(theory, p, t, bound, extend, dtype)
     elif heads:
-        if (first := theory.first(heads, left, s)) is None:
+        if (first := theory.first(heads, left, s, extend)) is None:
             return
         pending = theory.pending(demands, first[0])
         for state, after in _match_head(theory, *heads[first[0]], first[1], left, s):
@@ -313,7 +313,7 @@ def match_one(theory: Bags, p: Term, k: Number, part: Term, s: State) -> Iterato
         yield from match(p.rands[0], part.rands[0], s)
         return
     t = theory.made(None, {part: k})
-    if (first := theory.first([(p, k)], t, s)) is not None:
+    if (first := theory.first([(p, k)], t, s, False)) is not None:
         yield from (state for state, _ in _match_head(theory, p, k, first[1], t, s))
 
 

@@ -104,7 +104,7 @@ class Bags:
         """Return a subject without what is known of a pattern, or None where that is not there."""
         return less(t, demands.known)
 
-    def first(self, heads: Parts, t: Any, s: State) -> tuple[int, Any] | None:
+    def first(self, heads: Parts, t: Any, s: State, extend: bool) -> tuple[int, Any] | None:
         """Return which head is matched first, and its candidates; None where one has none."""
         candidates = [[x for x, n in t.parts.items() if n >= k and _may_match(p, x)] for p, k in heads]
         i = min(range(len(heads)), key=lambda i: len(candidates[i]))
@@ -226,7 +226,7 @@ class Products(Bags):
     def joint(self, heads: Parts, variables: Parts, t: Any, s: State, extend: bool) -> Any:
         return joint(heads, variables, t, s, extend) if heads else None
 
-    def first(self, heads: Parts, t: Any, s: State) -> tuple[int, Any]:
+    def first(self, heads: Parts, t: Any, s: State, extend: bool) -> tuple[int, Any]:
         i = fewest(heads, t, s) if len(heads) > 1 else 0
         return i, factors_like(heads[i], t)
 
@@ -275,7 +275,7 @@ class Sums(Bags):
             shared = [v for x in p.rands if (v := walked(x, s)) in free] if op.laws.commutative else []
             if shared and op.laws.associative and op.elementwise:
                 alike = [part for part in t.terms if is_term(part) and part.op == op]
-                inside = [x for part in alike for x in operands(part, op)]
+                inside = [x for part in alike for x in operands(part, op, each_once=True)]
                 return shared[0], dict.fromkeys([*inside, *(alike if len(alike) > 1 else [])])
         return None
 
@@ -283,13 +283,15 @@ class Sums(Bags):
         # Known summands wait, since they may cancel with what variables come to be.
         return added((super().pending(demands, i), 1), (demands.known, 1))
 
-    def first(self, heads: Parts, t: Any, s: State) -> tuple[int, Any] | None:
+    def first(self, heads: Parts, t: Any, s: State, extend: bool) -> tuple[int, Any] | None:
         """[a·b, sin(c)], x·y + z·w + sin(v) → 1, [sin(v)]:
         the head with the fewest candidates, and these; None without any.
+
+        Where some of a sum may be left, summands are taken whole: the last head takes all of one.
         """
         candidates: list[Parts] = []
         for part, k in heads:
-            candidates.append(summands_like(part, k, t, s))
+            candidates.append(summands_like(part, k, t, s, extend and len(heads) == 1))
             if not candidates[-1]:
                 return None
         # A sum of several unknowns is shared out in many ways, of which few are left once some are known.

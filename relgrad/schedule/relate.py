@@ -333,9 +333,8 @@ def _joined(t: Term, v: Any, m: Any, library: Library, note: Note) -> Goal:
     def joined_goal(s: State) -> Iterator[State]:
         """s → one state for each pair of reductions such that a relation, or `divided_sum`, applies to f + g."""
         for inside, joined in joined_reductions(t):
-            if divided_sum(inside) is not None or any(
-                found.move == "relation" for found in relate(inside, library, note)
-            ):
+            known = answers(lambda v, m, x=inside: rows(x, v, m, library, note, theories_of(x.op)))
+            if divided_sum(inside) is not None or any(known):
                 named = Named("simplify", "join_reductions", "what two sums run over meets")
                 yield extended(s, {v: joined, m: named})
 
