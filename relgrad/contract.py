@@ -390,6 +390,8 @@ class Contract:
 
     invariant: bool = False
     """Whether an offset of its first operand, the same along its axes, changes nothing: softmax(x + c) = softmax(x)."""
+    displaces: bool = False
+    """Whether it is its first operand less an offset, the same along its axes: log_softmax(x) = x − log Σ eˣ."""
     margin: Callable[..., Any] | None = None
     """How far computed operands are from where their errors are multiplied, if anywhere: 1 - |u| of arcsin u."""
     rough: tuple[int, ...] | Callable[..., tuple[int, ...]] = ()

@@ -188,6 +188,13 @@ class NotInvariant(Cube):
     invariant = True
 
 
+class NotDisplaced(Softmax):
+    displaces = True
+
+    def __init__(self, axes=(-1,)):
+        super().__init__(axes)
+
+
 LIES = [
     (WrongPullback, "pullback"),
     (WrongPushforward, "pushforward"),
@@ -211,6 +218,7 @@ LIES = [
     (NoHomomorphism, "laws"),
     (NoSelection, "laws"),
     (NotInvariant, "laws"),
+    (NotDisplaced, "laws"),
     (MeanOfFirst, "types"),
     (NormOfOthers, "pullback"),
 ]

@@ -537,6 +537,36 @@ def test_an_offset_stays_where_digits_would_be_lost_without_it():
     assert np.isnan(rg.stabilize(lambda x: special.softmax(x + nan(x)))(x)).all()
 
 
+DISPLACED = {
+    "log-softmax": lambda z, axis: special.log_softmax(z, axis=axis),
+    "deviations": lambda z, axis: z - np.mean(z, axis=axis, keepdims=True),
+}
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", OFFSETS)
+@pytest.mark.parametrize("displaced", DISPLACED)
+@pytest.mark.parametrize("shape", [(3, 4), (1, 4), (3, 1), (2, 3, 2)])
+@pytest.mark.parametrize(("inner", "outer"), [(-1, -1), (0, -1), ((0, 1), 0), (0, (0, 1))])
+def test_an_offset_that_an_op_takes_off_changes_nothing_along_its_axes_alone(
+    inner, outer, shape, displaced, name
+):
+    """softmax(log_softmax(x)) = softmax(x) over the same axes, or over some of them; over others as it is written."""
+    x = np.random.default_rng(3).normal(size=shape)
+    f = lambda x: OFFSETS[name](DISPLACED[displaced](x, inner), outer)
+    if name != "slope of log Σ eᶻ":
+        np.testing.assert_allclose(rg.stabilize(f)(x), f(x), rtol=1e-13, atol=1e-15)
+    h = 1e-5 * np.random.default_rng(4).normal(size=shape)
+    value = rg.stabilize(f)
+    along = (value(x + h) - value(x - h)) / 2
+    np.testing.assert_allclose(np.sum(rg.grad(f)(x) * h), along, rtol=1e-5, atol=1e-13)
+
+
+def test_shares_of_logs_of_shares_are_shares():
+    f = lambda x: special.softmax(special.log_softmax(x) + 0.25)
+    assert "log_softmax" not in rg.stabilize(f).source(np.zeros(3))
+
+
 @pytest.mark.parametrize("temperature", [0.3, np.array([[0.1], [7.0]])])
 @pytest.mark.parametrize("name", ["softmax", "log-softmax", "weighted mean"])
 def test_a_softmax_at_a_temperature_does_not_change_with_a_shift(name, temperature):

@@ -428,7 +428,8 @@ def _linear(a: Application, rng: np.random.Generator) -> Sides:
 
 def _of_meaning(a: Application, rng: np.random.Generator) -> Sides:
     """1 − f(x) = complement(x), f(x) = from_one(1 − x), 1 − f(x) = reflected(1 − x), …: what else an op says it is."""
-    f, xs = a.op, a.arrays
+    f: Any = a.op
+    xs = a.arrays
     less = [1 - x if x.dtype.kind == "f" else x for x in xs]
     if f.laws.selects:
         for y in a.results(xs):
@@ -441,6 +442,9 @@ def _of_meaning(a: Application, rng: np.random.Generator) -> Sides:
         yield "left of one by its reflection", 1 - f(*xs), f.reflected(*less)
     if f.invariant:
         yield "the same without an offset", f(xs[0] + rng.normal(), *xs[1:]), f(*xs)
+    if f.displaces:
+        offset = xs[0] - f(*xs)
+        yield "an operand less an offset", offset, np.mean(offset, axis=f.axes, keepdims=True)
     if f.in_entries is not None and (found := f.in_entries(*xs)) is not None:
         yield "the same in entries", f(*xs), found
 

@@ -182,22 +182,29 @@ def _in_common(
 
 
 def without_offset(t: Term) -> Term | None:
-    """softmax(y² − x) → softmax(−x), y the same along its axes: what an offset does not change; or None.
+    """softmax(y² − x) → softmax(−x), y the same along its axes, softmax(log_softmax(x)) → softmax(x): what an offset
+    does not change; or None.
 
     Not in softmax(k·(x − c)), nor in softmax(x − c + b): beside what c takes off, other digits would be lost.
     """
     if not t.op.invariant:
         return None
     (x, *others), sign, dropped = t.rands, 1, False
-    while x.op.as_sum and len(left := _moving(x, t.op.axes)) == 1:
-        dropped |= len(x.rands) > 1
+    while len(left := _moving(x, t.op.axes)) == 1:
+        dropped |= not x.op.as_sum or len(x.rands) > 1
         ((x, k),) = left
         sign *= k
     return fitted(t.op.make_node(x if sign == 1 else negative.make_node(x), *others), t) if dropped else None
 
 
 def _moving(x: Term, axes: tuple[int, ...]) -> list[tuple[Term, int]]:
-    """y² − x → [(x, −1)], y the same along axes: the summands that are not; all of them if that may be NaN."""
+    """y² − x → [(x, −1)], y the same along axes, x − mean x → [(x, 1)]: the summands that are not; all of them if that
+    may be NaN.
+    """
+    if x.op.displaces and set(axes) <= set(x.op.axes) and x.rands[0].type == x.type:
+        return [(x.rands[0], 1)]
+    if not x.op.as_sum:
+        return []
     parts = list(zip(x.rands, x.op.as_sum, strict=True))
     still = [y for y, _ in parts if all(y.type.extent(a) == 1 for a in axes)]
     return parts if any(map(holds_nan, still)) else [(y, k) for y, k in parts if y not in still]

@@ -89,7 +89,7 @@ class Deviation(_Map):
     kernel = staticmethod(kernels.deviation)
     projects = True
     cancels = "centre"
-    invariant = True
+    invariant = displaces = True
 
     def adjoint(self, h: Any, p: Any) -> Any:
         return LogSoftmaxPullback(self.axes)(h, p)

@@ -28,7 +28,7 @@ class Centred(RowsOp):
     finite = True
     projects = True
     cancels = "centre"
-    invariant = True
+    invariant = displaces = True
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [self(output_gradients[0])]

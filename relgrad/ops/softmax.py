@@ -240,7 +240,7 @@ class LogSoftmax(RowsOp):
     vanishes = True
     finite = True
     tolerant = True
-    invariant = True
+    invariant = displaces = True
     range = Interval(-np.inf, 0.0)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
