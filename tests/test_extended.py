@@ -1061,3 +1061,23 @@ def test_floats_tell_poles_limits_and_domains_beside_what_leaves_their_range(fun
     x = np.array([1e-120, *np.cbrt(points), 0.7])
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(rg.stabilize(cube, **how)(x)[1:], cube(x)[1:], rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("fun", "x", "want"),
+    [
+        (lambda x: sp.ndtr(-x * x), 1e200, 0.0),
+        (lambda x: sp.ndtr(x * x * x), -1e200, 0.0),
+        (lambda x: sp.betaln(-x * x, 2.0), 1.0, np.inf),
+        (lambda x: sp.beta(1 / x, 2.5), -1.0, np.inf),
+        (rg.grad(lambda x: np.sum(sp.erfcx(1 / x))), 1e-200, 1 / np.sqrt(np.pi)),
+        (rg.grad(lambda x: np.sum(sp.digamma(1 / x))), 1e200, -1.0),
+        (lambda x: x * x * sp.polygamma(1, x), 1e-200, 1.0),
+    ],
+)
+def test_what_lies_below_all_numbers_is_nothing_and_derivatives_tell_their_range(
+    fun: Any, x: float, want: Any
+):
+    for how in ({}, {"validate": False}, {"precise": False}):
+        np.testing.assert_allclose(rg.stabilize(fun, **how)(x), want, rtol=1e-14)
+        np.testing.assert_allclose(rg.stabilize(fun, **how)(np.array([x, x])), want, rtol=1e-14)

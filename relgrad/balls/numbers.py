@@ -348,9 +348,16 @@ def _is_known(ball: Any) -> bool:
 
 
 def _in_parts(x: Balls) -> tuple[Any, Any]:
-    """Return mantissas and exponents of the midpoints of balls that are known, and NaN for others."""
+    """Return mantissas and exponents of the midpoints of balls that are known, and NaN for others; of balls that lie
+    below all exponents 0, as of erfc(1e200).
+    """
+    import flint
+
+    nothing = flint.arb(2) ** -BEYOND
 
     def split(ball: Any) -> tuple[float, int]:
+        if abs(ball) < nothing:
+            return 0.0, 0
         if not _is_known(ball):
             return np.nan, 0
         if not ball.is_finite() or ball == 0:
