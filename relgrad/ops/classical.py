@@ -81,15 +81,16 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
 
 
 def _of_moderate(ball: Callable[..., Any]) -> Callable[..., Any]:
-    """f(x) for 0 ≤ x < 2000, NaN for x < 0, and for several larger: the rule in ball arithmetic of moderate numbers.
+    """f(a, x), f(a, b, x) below 2000, NaN for several larger: the rule in ball arithmetic of moderate numbers.
 
-    Others would take minutes. Below 0, outside of the domain, balls would know the analytic continuation.
+    Others would take minutes. NaN where one of the first two is negative, of which balls would know a continuation.
     """
 
     def known(*operands: Any) -> Any:
-        """operands → ball(operands), NaN where one is negative, or more than one large."""
+        """operands → ball(operands), NaN where more than one is large, or outside of the domain."""
         large = [x for x in operands if not abs(x) < 2000]
-        return operands[-1] * math.nan if len(large) > 1 or any(x < 0 for x in operands) else ball(*operands)
+        outside = any(x < 0 for x in operands[:2])
+        return operands[-1] * math.nan if outside or len(large) > 1 else ball(*operands)
 
     return known
 
