@@ -1036,3 +1036,48 @@ def test_floats_that_left_their_range_are_no_answer(a: np.ndarray, how: dict[str
     for scale in 1.0, 2.0**300, 2.0**-300:  # NaN where values tie, and not 0
         got = slopes(scale, a)[0] / scale
         assert np.all(np.isnan(got) | np.isclose(got, slopes(1.0, a)[0], rtol=1e-12))
+
+
+@pytest.mark.parametrize("how", [{}, {"precise": False}, {"validate": False}], ids=str)
+@pytest.mark.parametrize(
+    ("fun", "points"),
+    [
+        *[(lambda y, f=f: f(y), (0.0,)) for f in (sp.k0, sp.k1, sp.y0, sp.y1, sp.exp1, sp.expi, sp.logit)],
+        *[(lambda y, f=f: f(y), (0.0,)) for f in (sp.digamma, sp.gammaln, sp.gamma, sp.ndtri, sp.entr)],
+        (lambda y: sp.gammaln(y - 1), (0.0,)),
+        (lambda y: sp.logit(1 - y), (0.0,)),
+        (lambda y: np.exp(-sp.k0(y)), (0.0,)),
+        (lambda y: sp.betaln(y, 0.5), (0.0,)),
+        (lambda y: sp.rel_entr(1.0, y), (0.0,)),
+        (lambda y: sp.gammaincc(np.log(y), 0.5), (0.0, 0.1)),
+        (lambda y: sp.gammaincc(sp.betaln(y, y), 0.6), (2.5,)),
+        (lambda y: sp.gammainc(y - 2.5, 0.6), (2.0,)),
+        (lambda y: sp.betainc(sp.betaln(y, y), 0.6, 0.3), (2.5,)),
+        (lambda y: sp.betaincc(0.5, 0.6, sp.betaln(y, y)), (2.5, 0.2)),
+    ],
+)
+def test_floats_tell_poles_limits_and_domains_beside_what_leaves_their_range(fun: Any, points: Any, how: Any):
+    cube = lambda x: fun(x * x * x)
+    x = np.array([1e-120, *np.cbrt(points), 0.7])
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(rg.stabilize(cube, **how)(x)[1:], cube(x)[1:], rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("fun", "x", "want"),
+    [
+        (lambda x: sp.ndtr(-x * x), 1e200, 0.0),
+        (lambda x: sp.ndtr(x * x * x), -1e200, 0.0),
+        (lambda x: sp.betaln(-x * x, 2.0), 1.0, np.inf),
+        (lambda x: sp.beta(1 / x, 2.5), -1.0, np.inf),
+        (rg.grad(lambda x: np.sum(sp.erfcx(1 / x))), 1e-200, 1 / np.sqrt(np.pi)),
+        (rg.grad(lambda x: np.sum(sp.digamma(1 / x))), 1e200, -1.0),
+        (lambda x: x * x * sp.polygamma(1, x), 1e-200, 1.0),
+    ],
+)
+def test_what_lies_below_all_numbers_is_nothing_and_derivatives_tell_their_range(
+    fun: Any, x: float, want: Any
+):
+    for how in ({}, {"validate": False}, {"precise": False}):
+        np.testing.assert_allclose(rg.stabilize(fun, **how)(x), want, rtol=1e-14)
+        np.testing.assert_allclose(rg.stabilize(fun, **how)(np.array([x, x])), want, rtol=1e-14)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import relgrad as rg
-from relgrad.kernels import xlog_ratio
+from relgrad.kernels import xlog_ratio, xlogy
 
 P = np.array([0.0, 0.5, 0.5, 0.0])
 Q = np.array([0.0, 0.25, 0.75, 0.0])
@@ -209,3 +211,13 @@ def test_entropies_beside_other_numbers_are_left_alone():
         lambda x: log(3) - S(x / S(x) * log(x / S(x))),
     ):
         assert rg.stabilize(f, precise=False)(x) == pytest.approx(f(x), rel=1e-15)
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0, np.zeros(4), np.array([0.0, 1.0, 0.0, 2.0])])
+def test_logarithms_of_nothing_are_no_divergences(zero):
+    p = np.array([0.1, 0.2, 0.3, 0.4])
+    for fun in (lambda p: S(xlogy(p, zero)), lambda p: S(xlogy(p, zero * p)), lambda p: S(p * log(zero * p))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", rg.RelgradWarning)
+            assert rg.stabilize(fun)(p) == -np.inf
+            assert rg.stabilize(fun, strategy="eager")(p) == -np.inf

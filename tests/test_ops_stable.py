@@ -587,3 +587,46 @@ def test_a_sum_of_nothing_has_no_slope():
     loss = lambda x: np.sum(np.exp(logsumexp(x, axis=-1, weights=mask)))
     assert np.allclose(rg.grad(loss)(x), [2 * np.exp(0.3), np.exp(-1.0), 0.0])
     assert np.allclose(rg.hessian(loss)(x), np.diag([2 * np.exp(0.3), np.exp(-1.0), 0.0]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: scipy.special.rel_entr(x, 2 * x),
+        lambda x: scipy.special.rel_entr(x - 1, x + 1),
+        lambda x: scipy.special.kl_div(0 * x, x),
+        lambda x: scipy.special.kl_div(2 * x, x),
+        lambda x: scipy.special.kl_div(x[:, None], np.append(x, np.array([np.nan], x.dtype))),
+    ],
+)
+def test_convex_functions_of_scipy_are_infinite_outside_of_their_domains(fun, dtype):
+    x = np.array([-1.0, 0.0, 2.0, -0.5], dtype)
+    for how in ({}, {"validate": False}):
+        got = rg.stabilize(fun, **how)(x)
+        assert got.dtype == fun(x).dtype
+        np.testing.assert_allclose(got, fun(x), rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("m", [0, 1, 2, 3.0, 8, 1.5])
+def test_rising_factorials_have_no_poles(m):
+    x = np.array([-3.0, -1.0, -0.25, 0.0, 2.0, 40.0])
+    with np.errstate(all="ignore"):
+        want = scipy.special.poch(x, m)
+    if m in (0, 1.5):  # a quotient of gamma functions, which have poles
+        x, want = x[-2:], want[-2:]
+    np.testing.assert_allclose(rg.stabilize(lambda x: scipy.special.poch(x, m))(x), want, rtol=1e-13)
+    for z in (3, np.array([3, -2]), np.float32(-1)):
+        got, plain = rg.stabilize(lambda z: scipy.special.poch(z, 2))(z), scipy.special.poch(z, 2)
+        assert got.dtype == plain.dtype and np.array_equal(got, plain)
+
+
+@pytest.mark.parametrize("c", [np.inf, -np.inf, 800.0, 1.0])
+@pytest.mark.parametrize("shape", [(), (1,), (2, 1)])
+def test_an_exponential_is_shared_among_more_weights_than_it_has_entries(c, shape):
+    w, x = np.array([0.5, 2.0]), np.full(shape, c)
+    with np.errstate(over="raise", under="raise"):  # as callers have it that want to be told of ranges
+        got = K.gibbs(x, x, axis=-1, weights=w)
+    wide = np.broadcast_to(x, np.broadcast_shapes(shape, (2,)))
+    np.testing.assert_array_equal(got, K.gibbs(wide, wide, axis=-1, weights=w)[..., :1])
+    rg.grad(lambda w: np.cbrt(np.sum(scipy.special.logsumexp(x, b=w, axis=-1 if shape else None))))(w)

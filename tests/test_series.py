@@ -978,3 +978,20 @@ def test_what_series_leave_of_each_other_is_one_function(name, precise):
         with mp.workdps(400):
             want = float(exact(mp.mpf(x), mp.mpf(y)))
         assert float(slope(x, y)) == pytest.approx(want, rel=2.0**-44)
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: x**3 * np.log(x) - x**3 + x * x,
+        lambda x: x * np.log(x) / (x - 1),
+        lambda x: x**3 * np.log(x) + (1 - np.cos(x + 1)) / (x + 1) ** 2,
+        lambda x: np.sum(x**3 * np.log(x)) + (1 - np.cos(x)) / x**2,
+        lambda x: scipy.special.kl_div(x * x * x, x * x),
+    ],
+)
+def test_a_log_without_weight_is_zero_beside_and_beyond_series(fun):
+    x = np.array([0.0, 0.7])
+    for how in ({}, {"validate": False}):
+        got, tiny = rg.stabilize(fun, **how)(x), rg.stabilize(fun, **how)(np.array([1e-12, 0.7]))
+        np.testing.assert_allclose(got, tiny, rtol=1e-9, atol=1e-9)

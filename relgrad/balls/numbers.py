@@ -174,6 +174,17 @@ class Balls(Numbers):
             found = paired(_allowing, found, mapped(_enclosed, others))
         return found, decided
 
+    @staticmethod
+    def entrywise(function: Any, args: Any, kwargs: Any) -> bool:
+        """Whether each entry of a result is one of single entries of numbers: exprel_n(x, 1): yes; logsumexp(x): no."""
+        try:
+            found, _ = _traced(function, args, kwargs)
+        except (RelgradError, *OF_FLOATS_ONLY):
+            return False
+        return isinstance(found, Tracer) and all(
+            t.op.elementwise or not t.rands for t in subterms(as_term(found))
+        )
+
     @classmethod
     def called(cls, function: Any, args: Any, kwargs: Any, wanted: Any) -> tuple[Any, Any]:
         """Return mantissas and exponents of what a function makes of numbers of extended range; NaN for others.
@@ -183,7 +194,7 @@ class Balls(Numbers):
         m, e = np.full(wanted.shape, np.nan), np.zeros(wanted.shape, np.int64)
         some: Any = ...
         op = IMPLEMENTATIONS.get(function, getattr(function, "__self__", None))
-        if _is_entrywise(function, args, kwargs):
+        if cls.entrywise(function, args, kwargs):
             some = wanted
             args = mapped(lambda x: np.broadcast_to(x, wanted.shape)[wanted] if np.ndim(x) else x, args)
         with cls._working():
@@ -246,17 +257,6 @@ def _traced(function: Any, args: Any, kwargs: Any) -> tuple[Any, dict[Term, Any]
         if key is not None and len(_GRAPHS) < MANY:
             _GRAPHS[key] = found, leaves
     return found, dict(zip(leaves, numbers.values(), strict=True))
-
-
-def _is_entrywise(function: Any, args: Any, kwargs: Any) -> bool:
-    """Whether each entry of a result is one of single entries of numbers: exprel_n(x, 1): yes; logsumexp(x): no."""
-    try:
-        found, _ = _traced(function, args, kwargs)
-    except (RelgradError, *OF_FLOATS_ONLY):
-        return False
-    return isinstance(found, Tracer) and all(
-        t.op.elementwise or not t.rands for t in subterms(as_term(found))
-    )
 
 
 def _bits() -> int:
@@ -348,9 +348,16 @@ def _is_known(ball: Any) -> bool:
 
 
 def _in_parts(x: Balls) -> tuple[Any, Any]:
-    """Return mantissas and exponents of the midpoints of balls that are known, and NaN for others."""
+    """Return mantissas and exponents of the midpoints of balls that are known, and NaN for others; of balls that lie
+    below all exponents 0, as of erfc(1e200).
+    """
+    import flint
+
+    nothing = flint.arb(2) ** -BEYOND
 
     def split(ball: Any) -> tuple[float, int]:
+        if abs(ball) < nothing:
+            return 0.0, 0
         if not _is_known(ball):
             return np.nan, 0
         if not ball.is_finite() or ball == 0:

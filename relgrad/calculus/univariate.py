@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, product
 from typing import Any, NamedTuple
@@ -100,8 +100,10 @@ def in_series(
     roots = _rejoined(roots, nodes)
     if kinks:
         roots = _parted(roots)
+    written = frozenset(nodes)
     if roots is not given:
         nodes = list(subterms(*roots))
+    opened = conventions.zero_log == 0 and any(t not in written and _is_weighted_log(t) for t in nodes)
     base = _bases(nodes)
     exposed = _exposed(nodes, base, roots)
     products = set(_largest(nodes, base, (multiply, divide), _is_part_of_product))
@@ -162,7 +164,10 @@ def in_series(
             after = t if same else t.op.with_rands(t, rands)
         if after is not t:
             new[t] = after
-    return [new.get(root, root) for root in roots] if found else list(given), found
+    if not found:
+        return list(given), found
+    roots = [new.get(root, root) for root in roots]
+    return _with_weighted_logs(roots, written) if opened else roots, found
 
 
 def _has_several_series(body: Term) -> bool:
@@ -298,6 +303,26 @@ def _of_weighted_logs(nodes: Sequence[Term]) -> dict[Term, Term]:
     factors = dict.fromkeys(x for t in nodes if t.op in (multiply, divide) for x in t.rands if x.op is xlogy)
     opened = {t: multiply.make_node(t.rands[0], log.make_node(t.rands[1])) for t in factors}
     return {t: new for t, new in opened.items() if new.type == t.type}
+
+
+def _is_weighted_log(t: Term) -> bool:
+    return t.op is multiply and t.rands[1].op is log
+
+
+def _with_weighted_logs(roots: Sequence[Term], written: Container[Term]) -> list[Term]:
+    """w·log y → xlogy(w, y), which is 0 where w and y are, beyond series too; what is `written` so stays."""
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Term:
+        new = remade(old, rands)
+        if type(new.op) is Series:
+            (body,) = _with_weighted_logs([new.op.body], written)
+            return new.op.of(body).make_node(*new.rands)
+        if old in written or not _is_weighted_log(new):
+            return new
+        weighted = xlogy.make_node(new.rands[0], new.rands[1].rands[0])
+        return weighted if weighted.type == new.type else new
+
+    return rebuild(roots, change)
 
 
 def _of_lengths(nodes: Sequence[Term]) -> dict[Term, Term]:

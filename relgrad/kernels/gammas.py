@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.dispatch import entrywise
+from relgrad.kernels.dispatch import ranged
 
 __all__ = [
     "beta",
@@ -15,7 +15,14 @@ __all__ = [
 ]
 
 
-@entrywise
+def _are_no_poles(*operands: Any) -> Any:
+    """(0.5, 2) → True, (−1, 2) → False: where an infinite result is so in floats alone."""
+    return np.logical_and.reduce(
+        [np.isfinite(x) & ((x > 0) | (x % 1 != 0)) for x in np.broadcast_arrays(*operands)]
+    )
+
+
+@ranged(_are_no_poles, "vanishes")
 def betaln(x: Any, y: Any) -> Any:
     """log|B(x, y)| within 32 ulp, where SciPy's loses as many bits as the larger argument has.
 
@@ -25,7 +32,7 @@ def betaln(x: Any, y: Any) -> Any:
     return _by_distance(x, y, scipy.special.betaln, scipy.special.gammaln, np.subtract, np.positive)
 
 
-@entrywise
+@ranged(_are_no_poles, "vanishes")
 def beta(x: Any, y: Any) -> Any:
     """B(x, y) = Γ(x)·Γ(y)/Γ(x + y).
 

@@ -209,7 +209,8 @@ def gibbs(a: Any, x: Any, axis: Axis = -1, power: float = 1, weights: Any = None
     with np.errstate(all="ignore"):
         result = _gibbs(a, x, axis, power, weights)
     with np.errstate(under=None if axis == () else "ignore"):
-        tell_range(result, lambda: np.isfinite(a) & np.isfinite(_max(np.asarray(x), axis)))
+        summed = np.broadcast_arrays(x, 1.0 if weights is None else weights)[0]
+        tell_range(result, lambda: np.isfinite(a) & np.isfinite(_max(summed, axis)))
     return result
 
 

@@ -7,7 +7,8 @@ complementary error function).
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from math import factorial
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import scipy.special
 from scipy.special import entr, erf, erfcinv, erfinv, logit, ndtri, rel_entr
 
-from relgrad.kernels.dispatch import by_entries, floats, kernel, ranged
+from relgrad.kernels.dispatch import by_entries, floats, kernel, overridable, ranged, tell_range
 
 __all__ = [
     "betainc",
@@ -299,7 +300,24 @@ def _erfcx_relative(x: Any, order: int) -> Any:
     return out
 
 
-@kernel
+def _of_order(numbers: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """ψ′(1e-200) = ∞ → overflow: a derivative of some order that tells if results for `numbers` leave the range."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @overridable
+        @wraps(function)
+        def call(x: Any, order: int = 0) -> Any:
+            with np.errstate(all="ignore"):
+                result = function(x, order)
+            tell_range(result, lambda: numbers(x))
+            return result
+
+        return call
+
+    return decorate
+
+
+@_of_order(np.isfinite)
 def erfcx_n(x: Any, order: int = 0) -> Any:
     """The order-th derivative of exp(x²)·erfc(x).
 
@@ -336,7 +354,7 @@ def gammaln(x: Any) -> Any:
     return np.where(near, t * slope.astype(x.dtype) + 0.0, value)[()]
 
 
-@kernel
+@_of_order(lambda x: np.isfinite(x) & np.greater(x, 0))
 def digamma_n(x: Any, order: int = 0) -> Any:
     """The order-th derivative of the digamma function.
 

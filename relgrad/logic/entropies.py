@@ -22,7 +22,7 @@ from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.space import product
 from relgrad.logic.view import SHARED, product_of, sum_of, summand
 from relgrad.op import as_term, constant, holds_nan, is_constant
-from relgrad.ops.arithmetic import add, subtract
+from relgrad.ops.arithmetic import add, divide, subtract
 from relgrad.ops.differences import i_divergence, xlog_ratio
 from relgrad.ops.moments import centred
 from relgrad.ops.reduction import Sum
@@ -83,7 +83,7 @@ def _of_equal_sums(t: Any) -> Term | None:
         p, q, apart = inner.rands
     elif inner.op is xlogy:
         p, ratio = inner.rands
-        q = fit(build_product(multiplied((product_of(p), 1), (product_of(ratio), -1)), dtype_of(body)), inner)
+        q = fit(build_product(product_of(divide(p, ratio)), dtype_of(body)), inner)
         apart = subtract(p, q)
     else:
         return None

@@ -26,7 +26,7 @@ from relgrad.ops.differences import boxcox
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.families import DigammaN, digamma, log1prel_n
 from relgrad.ops.special import betaln, gamma, gammaln
-from relgrad.ops.stable import xlog1py, xlogy
+from relgrad.ops.stable import rel_entr, xlog1py, xlogy
 from relgrad.term import Term
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
 
@@ -81,15 +81,16 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
 
 
 def _of_moderate(ball: Callable[..., Any]) -> Callable[..., Any]:
-    """f(x) for |x| < 2000, NaN for several larger: the rule in ball arithmetic of moderate numbers.
+    """f(a, x), f(a, b, x) below 2000, NaN for several larger: the rule in ball arithmetic of moderate numbers.
 
-    Others would take minutes.
+    Others would take minutes. NaN where one of the first two is negative, of which balls would know a continuation.
     """
 
     def known(*operands: Any) -> Any:
-        """operands → ball(operands), NaN where more than one is large."""
+        """operands → ball(operands), NaN where more than one is large, or outside of the domain."""
         large = [x for x in operands if not abs(x) < 2000]
-        return operands[-1] * math.nan if len(large) > 1 else ball(*operands)
+        outside = any(x < 0 for x in operands[:2])
+        return operands[-1] * math.nan if outside or len(large) > 1 else ball(*operands)
 
     return known
 
@@ -305,20 +306,34 @@ for _ufunc, _function in {
 }.items():
     implements(_ufunc)(lambda x, f=_function: f(x))
 implements(_sp.exp10)(lambda x: np.power(10.0, x))
-implements(_sp.kl_div)(lambda x, y: _sp.rel_entr(x, y) - x + y)
-implements(_sp.pseudo_huber)(lambda d, r: np.where(d < 0, np.inf, d * (np.hypot(d, r) - d)))
+implements(_sp.rel_entr)(lambda x, y: _unless_negative(np.minimum(x, y), rel_entr(x, y)))
+implements(_sp.kl_div)(lambda x, y: _unless_negative(np.minimum(x, y), rel_entr(x, y) - x + y))
+implements(_sp.pseudo_huber)(lambda d, r: _unless_negative(d, d * (np.hypot(d, r) - d)))
 implements(_sp.cosm1)(lambda x: np.cos(x) - 1)
 implements(_sp.powm1)(lambda x, y: np.power(x, y) - 1)
 implements(_sp.boxcox)(lambda x, a: np.where(x < 0, np.nan, boxcox(x, a, x - 1)))
 implements(_sp.boxcox1p)(lambda x, a: np.where(x < -1, np.nan, boxcox(1 + x, a, x)))
 implements(_sp.inv_boxcox)(lambda y, a: np.exp(y * log1prel_n(a * y, 0)))
 implements(_sp.inv_boxcox1p)(lambda y, a: np.expm1(y * log1prel_n(a * y, 0)))
-implements(_sp.poch)(lambda z, m: _sp.gamma(z + m) / _sp.gamma(z))
 implements(_sp.chdtr)(lambda v, x: gammainc(v / 2, x / 2))
 implements(_sp.chdtrc)(lambda v, x: gammaincc(v / 2, x / 2))
 implements(_sp.pdtr)(lambda k, m: np.where(k < 0, np.nan, gammaincc(np.floor(k) + 1, m)))
 implements(_sp.pdtrc)(lambda k, m: np.where(k < 0, np.nan, gammainc(np.floor(k) + 1, m)))
-implements(_sp.huber)(lambda d, r: np.where(d < 0, np.inf, _huber(d, r, np.abs(r))))
+implements(_sp.huber)(lambda d, r: _unless_negative(d, _huber(d, r, np.abs(r))))
+
+
+def _unless_negative(x: Any, value: Any) -> Any:
+    """x < 0 → ∞: a convex function outside of its domain."""
+    return np.where(x < 0, np.inf, value)
+
+
+@implements(_sp.poch)
+def poch(z: Any, m: Any) -> Any:
+    """Trace `scipy.special.poch`: z·(z + 1)⋯(z + m − 1) for a few factors, which have no poles; else Γ(z + m)/Γ(z)."""
+    order = as_term(m)
+    if is_constant(order) and order.type.ndim == 0 and (n := order.op.value.item()) in range(1, 9):
+        return math.prod((z + k for k in range(1, int(n))), start=1.0 * z)
+    return _sp.gamma(z + m) / _sp.gamma(z)
 
 
 def _huber(d: Any, r: Any, size: Any) -> Any:

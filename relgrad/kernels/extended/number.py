@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.numbers import Numbers, is_floating
+from relgrad.kernels.numbers import Numbers, is_floating, lowered
 
 NOTHING = -(1 << 61) - (1 << 60)
 """The exponent of zero: below that of any other number."""
@@ -25,6 +25,8 @@ TELLING = frozenset(
 )
 """Functions of NumPy that tell for certain when a result leaves the range."""
 NOWHERE = np.zeros(0, np.intp)
+MANY = 4096
+"""Of more entries floats are not asked one by one."""
 FARTHEST = 1 << 61
 """The largest size of an exponent: a number that would have a larger one is infinite, or 0."""
 
@@ -306,7 +308,8 @@ def _surely(function: Any, found: Any, args: Any, kwargs: Any, left: bool) -> An
     """erfc(40) = 0 as a float → 2⁻²³¹⁴·… of a ball: a function without a rule, where floats were no help.
 
     A result that neither floats nor balls tell is NaN, and not infinite; nor 0 where floats have `left` their range.
-    Balls are asked, too, where floats in the places of numbers out of range make a difference.
+    Balls are asked, too, where floats in the places of numbers out of range make a difference. They are not asked of
+    what is outside of a domain, and do not know poles and limits, as of log Γ(0) and 0·log 0: floats tell these.
     """
     if not isinstance(found, Extended):
         return found
@@ -318,15 +321,42 @@ def _surely(function: Any, found: Any, args: Any, kwargs: Any, left: bool) -> An
         wanted |= (other != near) & (size > 0)
     if isinstance(function, np.ufunc):  # outside of its domain, or of what is NaN
         wanted &= ~np.isnan(near)
+    elif np.any(undefined := wanted & np.isnan(near)):
+        wanted &= ~_told(function, args, kwargs, undefined)
     if at.size or not np.count_nonzero(wanted):
         return found
     given = [Extended.of(x) for x in (*args, *kwargs.values()) if isinstance(x, Extended) or is_floating(x)]
     finite = all(np.all(np.isfinite(x)) for x in given)
     m, e = Extended.surest.called(function, args, kwargs, wanted)
+    unknown = wanted & np.isnan(m)
+    if np.any(unknown):
+        wanted &= ~_told(function, args, kwargs, unknown)
     at = (wanted & (~np.isnan(m) | left | (np.isinf(near) & finite))).reshape(-1).nonzero()[0]
     near = np.array(near)
     near.flat[at], out, far = Extended(m.reshape(-1)[at].astype(near.dtype), e.reshape(-1)[at]).form
     return Extended.near(near, at[out], far)
+
+
+def _told(function: Any, args: Any, kwargs: Any, wanted: Any) -> Any:
+    """log Γ(0) → True, log Γ(1e-400) → False: where an entry is what floats make of floats, which do not leave their
+    range on the way; False for a function of more than single entries.
+    """
+    told = np.zeros(wanted.shape, bool)
+    places = np.argwhere(wanted)
+    if len(places) > MANY or not Extended.surest.entrywise(function, args, kwargs):
+        return told
+    for place in map(tuple, places):
+        here = lambda x, at=place: np.broadcast_to(x, told.shape)[at] if np.ndim(x) else x
+        operands = [Extended.of(y) if is_floating(y) else y for y in map(here, args)]
+        if any(isinstance(x, Extended) and x.outside.any() for x in operands):
+            continue
+        try:
+            with np.errstate(over="raise", under="raise"):
+                function(*map(lowered, operands), **kwargs)
+            told[place] = True
+        except FloatingPointError:
+            continue
+    return told
 
 
 def _instead(x: Any) -> Any:
