@@ -36,6 +36,12 @@ def argument_minus_softplus(x):
     return x - softplus(x), log_expit(x)
 
 
+@relation(source="log σ(x - y) = x - log(e^x + e^y)")
+def argument_minus_logaddexp(x, y):
+    """An argument less the log of the sum of its exponential and another is a log-logistic function."""
+    return x - np.logaddexp(x, y), log_expit(x - y)
+
+
 @relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")
 def log_of_difference_of_logistics(x, y):
     """The log of the probability of an interval under a logistic distribution, for x > y."""
