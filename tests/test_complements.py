@@ -271,7 +271,8 @@ def _versine(x, y, times=1):
 @pytest.mark.parametrize("times", [1, 2, 0.5])
 @pytest.mark.parametrize("scale", [1.0, 1e-170, 1e170])
 @pytest.mark.parametrize(
-    "y", [V + [0, 0, 1e-7], V * 0.3 + [1e-6, 0, 0], [3.0, 0, -1], [1.0, 0, 0], -V + [0, 1e-6, 0], -V]
+    "y",
+    [V + np.array([0, 0, 1e-7]), V * 0.3 + [1e-6, 0, 0], [3.0, 0, -1], [1.0, 0, 0], -V + [0, 1e-6, 0], -V],
 )
 def test_near_directions_have_the_distance_that_they_have(y, scale, times, cosine):
     x, y = V / scale, np.asarray(y) * scale

@@ -107,7 +107,7 @@ def _share_of_others(t: Term) -> Term | None:
 
 def _left_of_cosine(t: Term) -> Term | None:
     """c = Σ x·y/(‖x‖·‖y‖) → Σ r²/(1 + c), r = (y − x·Σ x·y/Σ x²)/‖y‖:
-    what the cosine of the angle between two vectors leaves of one, 1 + |c| where that is wide or a vector is 0; or None.
+    what the cosine of an angle between vectors leaves of one, 1 + |c| where it is wide or a vector is 0; or None.
     """
     view = product_of(t.rands[0])
     units = [b for b, e in view.factors.items() if e == 1 and is_term(b) and type(b.op) is Unit]
