@@ -36,10 +36,10 @@ def argument_minus_softplus(x):
     return x - softplus(x), log_expit(x)
 
 
-@relation(source="log(e^x + e^y) - y = log(1 + e^(x - y))")
-def logaddexp_minus_argument(x, y):
-    """The log of a sum of two exponentials less one of the exponents is a softplus of their difference."""
-    return np.logaddexp(x, y) - y, softplus(x - y)
+@relation(source="log σ(x - y) = x - log(e^x + e^y)")
+def argument_minus_logaddexp(x, y):
+    """An argument less the log of the sum of its exponential and another is a log-logistic function."""
+    return x - np.logaddexp(x, y), log_expit(x - y)
 
 
 @relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")

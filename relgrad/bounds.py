@@ -11,6 +11,8 @@ from relgrad.op import Constant, as_term, is_constant
 from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
 from relgrad.ops.comparison import logical_and, logical_or
 from relgrad.ops.intervals import TRUTH
+from relgrad.ops.matmul import MatMul
+from relgrad.ops.structure import Expand, without_leading
 from relgrad.term import Term, is_term, kept
 from relgrad.types import NONNEGATIVE, REAL, ArrayType, Interval
 
@@ -49,7 +51,7 @@ def narrow(t: Term, known: Interval) -> Interval:
 
 
 def _range(node: Term) -> Interval:
-    """range(f(x)) = f(range x) for each op, and x·x ≥ 0, x − max x ≤ 0:
+    """range(f(x)) = f(range x) for each op, and x·x ≥ 0, x @ x ≥ 0, x − max x ≤ 0:
     the range of a term from those of its operands.
     """
     if type(node.op) is Constant:
@@ -61,6 +63,8 @@ def _range(node: Term) -> Interval:
     found = node.op.range_of(*ranges)
     if node.op is multiply:
         found = meet(found, _of_square(*node.rands))
+    if type(node.op) is MatMul and _is_square(*node.rands):
+        found = meet(found, NONNEGATIVE)
     if node.op is subtract:
         found = meet(found, _beside_extreme(*node.rands))
     return _wrapped(node.type.dtype, found) if isinstance(node.type, ArrayType) else found
@@ -69,13 +73,19 @@ def _range(node: Term) -> Interval:
 def _of_square(a: Any, b: Any) -> Interval:
     """x·x ≥ 0 and (−2·x)·x ≤ 0 whatever the sign of x, which the ranges of the two operands alone do not show."""
     (sign, x), (other, y) = _multiple(a), _multiple(b)
-    if x is not y:
+    if without_leading(x) is not without_leading(y):
         return REAL
     known = range_of(x)
     nonzero = known.positive or known.negative
     return (
         Interval(0.0, math.inf, nonzero) if sign * other > 0 else Interval(-math.inf, 0.0, open_high=nonzero)
     )
+
+
+def _is_square(a: Any, b: Any) -> bool:
+    """(x[None], x[:, None]) → True: whether a vector meets itself in a product of matrices, which is Σ x² then."""
+    row, column = [type(x.op) is Expand and x.op.axes for x in (a, b)]
+    return (row, column) == ((-2,), (-1,)) and a.rands == b.rands and a.type.ndim == 2
 
 
 def _multiple(t: Any, deep: int = 4) -> tuple[int, Any]:

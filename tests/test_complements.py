@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 import pytest
+import scipy.special as sp
 
 import relgrad as rg
 
@@ -236,3 +237,70 @@ def test_the_largest_of_a_sum_that_is_negative_leaves_what_numpy_says():
         assert rg.stabilize(left)(x) == pytest.approx(left(x), rel=1e-15)
         want = rg.grad(left, strategy="naive")(x)
         np.testing.assert_allclose(rg.grad(left)(x), want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("of", [lambda r: np.exp(-r), lambda r: r, lambda r: 3 * np.exp(r) / r, np.sqrt])
+def test_a_share_is_taken_of_what_stands_beside_it_however_that_is_written(of):
+    """w − w·Φ(x) = w·Φ(−x), of an exponential w too, which has a complement of its own"""
+    r, x = 0.75, 9.0
+    lost = lambda r, x: of(r) - of(r) * sp.ndtr(x)
+    with mp.workdps(60):
+        left = mp.erfc(x / mp.sqrt(2)) / 2
+    found = rg.stabilize(lost, precise=False)(r, x)
+    np.testing.assert_allclose(found, of(r) * float(left), rtol=1e-14)
+
+
+V = np.array([1.0, 2.0, 3.0])
+
+
+def _cosine_in_norms(x, y):
+    return np.sum(x * y, -1) / (np.linalg.norm(x, axis=-1) * np.linalg.norm(y, axis=-1))
+
+
+def _cosine_in_a_root(x, y):
+    return x @ y / np.sqrt((x @ x) * (y @ y))
+
+
+def _versine(x, y, times=1):
+    """k·(1 − c) = k·(Σ x²·Σ y² − (Σ x·y)²)/(Σ x²·Σ y²·(1 + c)), in many digits."""
+    x, y = ([mp.mpf(float(v)) for v in z] for z in (x, y))
+    return float(times * (1 - mp.fdot(x, y) / mp.sqrt(mp.fdot(x, x) * mp.fdot(y, y))))
+
+
+@pytest.mark.parametrize("cosine", [_cosine_in_norms, _cosine_in_a_root])
+@pytest.mark.parametrize("times", [1, 2, 0.5])
+@pytest.mark.parametrize("scale", [1.0, 1e-170, 1e170])
+@pytest.mark.parametrize(
+    "y",
+    [V + np.array([0, 0, 1e-7]), V * 0.3 + [1e-6, 0, 0], [3.0, 0, -1], [1.0, 0, 0], -V + [0, 1e-6, 0], -V],
+)
+def test_near_directions_have_the_distance_that_they_have(y, scale, times, cosine):
+    x, y = V / scale, np.asarray(y) * scale
+    with mp.workdps(60):
+        want = _versine(x, y, times)
+    distance = rg.stabilize(lambda x, y: times - times * cosine(x, y), precise=False)
+    np.testing.assert_allclose(distance(x, y), want, rtol=1e-13 if want > 1e-4 else 1e-8)
+
+
+@pytest.mark.parametrize("cosine", [_cosine_in_norms, _cosine_in_a_root])
+def test_the_distance_of_one_direction_from_itself_has_a_curvature(cosine):
+    """d²(1 − c) = Σ v²/Σ x² − (Σ x·v)²/(Σ x²)² where x = y, though lengths across x have no slope there"""
+    v, square = np.array([0.5, -1.0, 2.0]), V @ V
+    slope = lambda x: np.sum(v * rg.grad(lambda x: 1 - cosine(x, V))(x))
+    np.testing.assert_allclose(
+        rg.grad(slope, precise=False)(V), v / square - V * (V @ v) / square**2, rtol=1e-12
+    )
+    np.testing.assert_allclose(rg.grad(lambda x: 1 - cosine(x, V), precise=False)(V), 0, atol=1e-16)
+
+
+def test_directions_of_rows_and_of_what_is_empty():
+    x = np.arange(6.0).reshape(2, 3) + 1
+    distance = rg.stabilize(lambda x, y: 1 - _cosine_in_norms(x, y), precise=False)
+    for y in (x[::-1] + 0.25, V, x[:, :1] * 0 + V):
+        want = [_versine(u, v) for u, v in zip(*np.broadcast_arrays(x, y), strict=True)]
+        np.testing.assert_allclose(distance(x, y), want, rtol=1e-9, atol=1e-60)
+        np.testing.assert_allclose(
+            distance(*(z.astype(np.float32) for z in (x, y))), want, rtol=2e-5, atol=1e-15
+        )
+    np.testing.assert_array_equal(distance(x[:, :1], -x[:, :1]), [2, 2])
+    assert distance(x[:0], x[:0]).shape == (0,)

@@ -160,3 +160,50 @@ def test_entries_of_a_broadcast_are_those_of_what_is_stretched(own, shape):
             got = interpret([getitem(broadcast_to(t, shape), k)], {t: v})[0]
             want = np.broadcast_to(v, shape)[k]
             assert np.shape(got) == np.shape(want) and np.all(got == want)
+
+
+ROWS = np.array([[1.0, 3.0, 2.0, 0.5], [0.25, 1.0, 4.0, 2.0], [2.0, 0.125, 1.0, 3.0]])
+LESS = {
+    "an entry": (lambda f, x: np.sum(f(x)) - f(x[1]), ROWS[0], np.s_[1:2]),
+    "an entry of what is computed": (lambda f, x: np.sum(f(x)) - f(x)[1], ROWS[0], np.s_[1:2]),
+    "two entries": (lambda f, x: np.sum(f(x)) - f(x[1]) - f(x[-1]), ROWS[0], np.s_[1::2]),
+    "a part": (lambda f, x: np.sum(f(x)) - np.sum(f(x[1:3])), ROWS[0], np.s_[1:3]),
+    "an entry of each row": (lambda f, x: np.sum(f(x), 1) - f(x[:, 1]), ROWS, np.s_[:, 1]),
+    "a row of all": (lambda f, x: np.sum(f(x), 0) - f(x[2]), ROWS, np.s_[2]),
+    "a part of each row": (lambda f, x: np.sum(f(x), 1) - np.sum(f(x[:, ::3]), 1), ROWS, np.s_[:, ::3]),
+    "a part of all rows": (lambda f, x: np.sum(f(x)) - np.sum(f(x[1:, ::3])), ROWS, np.s_[1:, ::3]),
+}
+
+
+@pytest.mark.parametrize("which", LESS)
+@pytest.mark.parametrize("f", [lambda x: x**2, np.exp, lambda x: x, lambda x: 3 * x * np.sqrt(x)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_sum_less_its_entries_is_that_of_the_others(which, f, dtype):
+    """Σ f(x) − f(x[1]) = Σ' f(x), whatever is beside it: entries that go may be as large as they like"""
+    less, x, gone = LESS[which]
+    x, others = x.astype(dtype), np.ones(x.shape)
+    x[gone], others[gone] = 40.0, 0.0
+    want = less(lambda y: y, np.where(others, f(x), 0.0))
+    found = rg.stabilize(lambda x: less(f, x), precise=False)(x)
+    np.testing.assert_allclose(found, want, rtol=1e-14 if dtype is np.float64 else 2e-6)
+    slope = rg.grad(lambda x: np.sum(less(f, x)), precise=False)(x)
+    assert not np.any(slope[gone])
+
+
+@pytest.mark.parametrize(
+    "less",
+    [
+        lambda x: np.sum(x**2, axis=1)[:, None] - x[1] ** 2,  # an entry of one row, beside all
+        lambda x: np.sum(x**2, axis=1) - x[1, :3] ** 2,
+        lambda x: np.sum(x**2, axis=1) - x[::-1, 1] ** 2,
+        lambda x: np.sum(x**2, axis=0) - np.sum(x[:, ::-1] ** 2, axis=0),
+        lambda x: np.sum(x[0] ** 2) - x[0, 1] ** 2 - x[0, -3] ** 2,  # one entry, twice
+        lambda x: np.sum(x**2) - np.sum(x[:0] ** 2),
+        lambda x: np.sum(x**2) - 2 * x[0, 1] ** 2,
+        lambda x: np.sum(x**2) - x[0, 1] ** 3,
+        lambda x: np.sum(x[:, :0] ** 2, axis=1) - np.sum(x[:0] ** 2),
+    ],
+)
+def test_entries_that_a_sum_has_not_or_has_once_stay(less):
+    for precise in (True, False):
+        np.testing.assert_allclose(rg.stabilize(less, precise=precise)(ROWS), less(ROWS), rtol=1e-14)

@@ -584,3 +584,42 @@ def test_a_softmax_at_a_temperature_does_not_change_with_a_shift(name, temperatu
         rtol=1e-14,
     )
     assert "precise" not in rg.stabilize(share).source(z, temperature)
+
+
+ENTRIES = {
+    "of two": lambda x, y, z: np.logaddexp(x, y) - x,
+    "of two, the other way": lambda x, y, z: np.logaddexp(y, x) - x,
+    "of two, in exponentials": lambda x, y, z: np.log(np.exp(y) + np.exp(x)) - x,
+    "twice": lambda x, y, z: (2 * np.logaddexp(y, x) - 2 * x) / 2,
+    "of three": lambda x, y, z: (
+        np.log(np.exp(y[..., None]) + np.exp(x[..., None]) + np.exp(y[..., None] - 60))[..., 0] - x
+    ),
+    "beside a row": lambda x, y, z: np.log(np.exp(x) + np.sum(np.exp(z), axis=-1)) - x,
+    "beside a row, joined": lambda x, y, z: (
+        rg.logsumexp(np.concatenate([z, x[..., None], z - 9], axis=-1), axis=-1) - x
+    ),
+}
+
+
+@pytest.mark.parametrize("which", ENTRIES)
+@pytest.mark.parametrize("shape", [(2,), (), (3, 2), (1, 1)])
+def test_what_a_log_sum_exp_is_above_an_exponent_that_was_joined(which, shape):
+    """log(eˣ + eʸ) − x = log(1 + e^(y − x)), whatever else is joined; no sum of rows loses an exponent of another"""
+    x, y, z = (
+        np.full(shape, 47.0),
+        np.full(shape, 3.0),
+        np.stack([np.full(shape, 1.0), np.full(shape, 4.0)], -1),
+    )
+    above = {"beside a row": np.exp(-46.0) + np.exp(-43.0), "of three": np.exp(-44.0) * (1 + np.exp(-60.0))}
+    above |= {"beside a row, joined": above["beside a row"] * (1 + np.exp(-9.0))}
+    want = np.log1p(above.get(which, np.exp(-44.0)))
+    found = rg.stabilize(ENTRIES[which], precise=False)(x, y, z)
+    np.testing.assert_allclose(found, np.full(shape, want), rtol=1e-13)
+
+
+def test_a_log_sum_exp_of_rows_beside_the_exponents_of_all_rows():
+    x, z = np.array([40.0, 50.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
+    of_all = lambda x, z: np.log(np.exp(x) + np.sum(np.exp(z), axis=1))[:, None] - x
+    np.testing.assert_allclose(
+        rg.stabilize(of_all)(x, z), [[np.exp(-39.0) + np.exp(-38.0), -10], [10, 0]], atol=1e-15
+    )

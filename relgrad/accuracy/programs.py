@@ -347,6 +347,7 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "power_of_share": lambda g, a, b, c, d: scipy.special.expit(a) ** b,
     "square_at_one": lambda g, a, b, c, d: a**2 + b**2 - 2.0 * a * b * np.cos(c),
     "join_pieces": lambda g, a, b, c, d: swapped(np.exp(a), scipy.special.expit(a)),
+    "entries_left": lambda g, a, b, c, d: np.sum(a**2, -1) - a[..., 0] ** 2,
     "between_entries": lambda g, a, b, c, d: steps(np.cumsum(np.concatenate([a, b + 0 * a], -1), -1)),
     "squared_distances": lambda g, a, b, c, d: expanded(a, a * np.cos(a)),
 }

@@ -4,7 +4,7 @@
 1 − max(σ(x), c)     min(σ(−x), 1 − c)      σ(x) − y                (1 − y)·σ(x) − y·σ(−x)
 1 − Π (1 − xᵢ)       −prod1pm1(−x)          1 − Π (1 − xᵢ)ⁿ         −prod1pm1(power1pm1(−x, n))
 x² + y² − 2·x·y·eᶻ   (x − y)² − 2·x·y·(eᶻ − 1)         x² + y² − 2·x·y·cos z   (x − y)² + 2·x·y·versin z
-1 − x[i]/Σ x         C(x)[i]
+1 − x[i]/Σ x         C(x)[i]                           1 − Σ x·y/(‖x‖·‖y‖)    Σ r²/(1 + Σ x·y/(‖x‖·‖y‖)), r across x
 1 − eˣ·cos y         versin y − cos y·(eˣ − 1)                      cosh x − cos y          2·sinh²(x/2) + versin y
 """
 
@@ -32,7 +32,9 @@ from relgrad.ops.deviation import Complement
 from relgrad.ops.differences import power1pm1
 from relgrad.ops.exponential import exp
 from relgrad.ops.increments import Telescope
+from relgrad.ops.lengths import Unit
 from relgrad.ops.moments import Prod1pm1
+from relgrad.ops.norms import unit_pullback
 from relgrad.ops.order import Places
 from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.selection import where
@@ -61,6 +63,8 @@ def _complement_of(t: Term) -> Term | None:
         return complement_of(of_size)
     if op is divide or type(op) is Gibbs:
         return _share_of_others(t) if t.ground else None
+    if type(op) is Sum and (rest := _left_of_cosine(t)) is not None:
+        return rest
     if isinstance(op, Prod) and (rest := _left(t.rands[0])) is not None:
         return negative(Prod1pm1(op.axes).make_node(negative(rest)))
     lefts = {x: left for x in _chosen(t) if (left := x.cache["complement"]) is not None}
@@ -99,6 +103,27 @@ def _share_of_others(t: Term) -> Term | None:
     for node in reversed(path[:-1]):
         left = node.op.make_node(left, *node.rands[1:])
     return fit(left, t)
+
+
+def _left_of_cosine(t: Term) -> Term | None:
+    """c = Σ x·y/(‖x‖·‖y‖) → Σ r²/(1 + c), r = (y − x·Σ x·y/Σ x²)/‖y‖:
+    what the cosine of an angle between vectors leaves of one, 1 + |c| where it is wide or a vector is 0; or None.
+    """
+    view = product_of(t.rands[0])
+    units = [b for b, e in view.factors.items() if e == 1 and is_term(b) and type(b.op) is Unit]
+    if view.coefficient != 1 or len(units) != 2 or len(view.factors) > 2:
+        return None
+    (x, y), axes, c = [Tracer(b.rands[0]) for b in units], t.op.axes, Tracer(t)
+    shape = t.rands[0].type.shape
+    if any(b.op.axes != axes for b in units) or None in shape:
+        return None
+    if x.shape != y.shape:
+        x, y = [np.broadcast_to(v, shape) for v in (x, y)]
+    length, other = [np.linalg.norm(v, axis=axes, keepdims=True) for v in (x, y)]
+    near = (c > -0.5) & (length > 0) & (other > 0)
+    across = unit_pullback(x, y, axis=axes) * (length / np.where(near, other, 1.0))
+    square = np.sum(np.square(across), axis=axes, keepdims=True)
+    return as_term(np.where(near, square / np.where(near, 1 + c, 1.0), 1 + np.abs(c)))
 
 
 def _stays(path: Sequence[Term], a: int) -> bool:
@@ -199,21 +224,28 @@ def complemented_sum(t: Term) -> Any:
     view, dtype = sum_of(t), dtype_of(t)
     for part, k in view.terms.items():
         for taken in _either_way(product_of(part)):
-            shares = {b: e for b, e in taken.factors.items() if is_term(b) and complement_of(b) is not None}
-            outside = multiplied((ProductView(1, taken.factors), 1), (ProductView(1, shares), -1))
-            c = -k * taken.coefficient
-            if not shares or (taken.factors == shares and _is_left_to_rows(view, shares)):
-                continue
-            if view.constant == c:
-                one, rest = SumView(c, {}), _left_of_product(ProductView(1, taken.factors), dtype)
-            elif outside.factors and view.terms.get(whole_ := build_product(outside, dtype), 0) == c:
-                one, rest = SumView(0, {whole_: c}), _left_of_product(ProductView(1, shares), dtype, outside)
-            else:
-                continue
-            if rest is not None:
-                new = added((view, 1), (SumView(0, {part: k}), -1), (one, -1), (rest, c))
-                return fit(rebuilt(new, t), t)
+            for one, outside in _wholes(view, taken, -k * taken.coefficient):
+                within = {b: e for b, e in taken.factors.items() if b not in outside.factors}
+                shares = {b: e for b, e in within.items() if is_term(b) and complement_of(b) is not None}
+                if not shares or (taken.factors == shares and _is_left_to_rows(view, shares)):
+                    continue
+                rest = _left_of_product(ProductView(1, within), dtype, outside)
+                if rest is not None:
+                    new = added(
+                        (view, 1), (SumView(0, {part: k}), -1), (one, -1), (rest, -k * taken.coefficient)
+                    )
+                    return fit(rebuilt(new, t), t)
     return None
+
+
+def _wholes(view: SumView, product: ProductView, k: Any) -> Iterator[tuple[SumView, ProductView]]:
+    """3 + 3·w − …, w·p, 3 → (3, 1), (3·w, w): the summands of which a product is a share, k times, and without k."""
+    if view.constant == k:
+        yield SumView(k, {}), ONE
+    for part, n in view.terms.items():
+        whole = product_of(part)
+        if n * whole.coefficient == k and whole.factors.items() < product.factors.items():
+            yield SumView(0, {part: n}), ProductView(1, whole.factors)
 
 
 def _is_left_to_rows(view: SumView, shares: dict[Term, Any]) -> bool:

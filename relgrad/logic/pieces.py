@@ -3,6 +3,7 @@
 F₊ = concatenate((0, F, 1)):   F₊[1:] − F₊[:-1]              concatenate((F[:1], F[1:] − F[:-1], 1 − F[-1:]))
                                cumsum(x)[1:] − cumsum(x)[:-1]     x[1:]
                                cumprod(x)[:-1] − cumprod(x)[1:]   cumprod(x)[:-1]·(1 − x[1:])
+Σ x² − x[1]²                                              Σ where(others, x², 0)
 """
 
 from __future__ import annotations
@@ -12,22 +13,32 @@ from functools import reduce
 from itertools import accumulate, combinations, pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from relgrad.logic.build import build_sum, fit, fit_to
+from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import SumView, added
-from relgrad.logic.parts import dtype_of
+from relgrad.logic.parts import dtype_of, rebuilt
+from relgrad.logic.rewrite import Selection, chain_of, pushed, selected
+from relgrad.logic.space import bare
+from relgrad.logic.theory import inner_product
 from relgrad.logic.view import SHARED, sum_of
+from relgrad.op import constant
 from relgrad.ops.arithmetic import add, multiply, negative, subtract
 from relgrad.ops.gather import WHOLE, Index
 from relgrad.ops.indexing import getitem, select
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.scan import CumProd, CumSum
-from relgrad.ops.structure import squeeze
-from relgrad.term import Term, is_term
+from relgrad.ops.selection import where
+from relgrad.ops.structure import RESHAPES, squeeze
+from relgrad.term import Term, is_term, subterms
 from relgrad.types import array_type
 
 PIECES = 6
 """A sum is written piece by piece of so many pieces at most."""
+MOVED = 1 << 16
+"""Of arrays with more entries nobody asks which a sum loses."""
 STEPS = 4
 """Entries that lie so far apart, all along an axis, are told by what lies between them."""
 
@@ -124,6 +135,81 @@ def running_sum(t: Term) -> Any:
             left = added((view, 1), (SumView(0, {x: 1, y: -1}), -k), (sum_of(found), k))
             return fit(build_sum(left, dtype_of(t)), t)
     return None
+
+
+def left_of_sum(t: Term) -> Any:
+    """Σ f(x) − f(x[1]) = Σ where(others, f(x), 0): a sum less entries that it has, as that of the others; or None.
+
+    Each sum of several loses entries of its own: Σⱼ x[i, j] − x[i, 1]. Σ x − Σ x[:2] has lost two.
+    """
+    view = sum_of(t)
+    for total, k in list(view.terms.items())[:SHARED]:
+        moves, whole = _under_moves(total)
+        size = whole.rands[0].type.size if type(whole.op) is Sum else None
+        parts = [x for x, n in view.terms.items() if n == -k and is_term(x) and x is not total]
+        if not size or size > MOVED or not parts:
+            continue
+        (x,), shape = whole.rands, whole.rands[0].type.shape
+        of = np.arange(whole.type.size).reshape(whole.type.shape)
+        places, sums = np.arange(size).reshape(shape), np.broadcast_to(of, shape)
+        others, gone = np.ones(size, bool), {total: k}
+        for part in parts[:SHARED]:
+            back, inner = _under_moves(part)
+            entries, axes = (inner.rands[0], inner.op.axes) if type(inner.op) is Sum else (inner, ())
+            if not entries.type.size or (selection := _selection_of(entries, x)) is None:
+                continue
+            among, lost = _computed(selection, sums), np.ravel(_computed(selection, places))
+            first = np.min(among, axis=axes, keepdims=True)
+            if (
+                np.all(among == first)
+                and _are_alike(_computed(back, first), _computed(moves, of))
+                and np.all(others[lost])
+                and np.unique(lost).size == lost.size
+            ):
+                others[lost] = False
+                gone[part] = -k
+        if len(gone) > 1:
+            zero = constant(0.0, x.type.dtype)
+            rest: Any = whole.op.make_node(where(constant(others.reshape(shape)), x, zero))
+            for move in reversed(moves):
+                rest = move.op.make_node(rest)
+            return fit(rebuilt(added((view, 1), (SumView(0, gone), -1), (sum_of(rest), k)), t), t)
+    return None
+
+
+def _under_moves(t: Term) -> tuple[Selection, Term]:
+    """(Σ x)[:, None] → ([:, None],), Σ x: what moves or repeats entries at the root of a term, and what is below."""
+    moves: list[Term] = []
+    while isinstance(t.op, RESHAPES):
+        moves.append(t)
+        t = t.rands[0]
+    return tuple(moves), inner_product(t) or t
+
+
+def _selection_of(t: Term, x: Term) -> Selection | None:
+    """f(x[1:]), f(x) → ([1:],): how entries are selected that a term has of another, function of entries; or None."""
+    for node in subterms(t):
+        chain, whole = chain_of(node)
+        if not chain or any(len(step.rands) > 1 for step in chain) or whole.type.shape != x.type.shape:
+            continue
+        if t is selected(chain, x):
+            return chain
+        found = pushed(chain, x)
+        if found.type == t.type and equal_ground(found, t):
+            return chain
+    return None
+
+
+def _computed(steps: Selection, found: Any) -> Any:
+    """([:, 1],), array → array[:, 1]: what selects or moves entries, done to an array."""
+    for step in reversed(steps):
+        found = step.op.compute(found)
+    return found
+
+
+def _are_alike(x: Any, y: Any) -> bool:
+    """(1, 3), (3,) → True, if the entries are the same: whether arrays agree but for leading axes of extent 1."""
+    return bare(x.shape) == bare(y.shape) and np.array_equal(np.ravel(x), np.ravel(y))
 
 
 def runs(t: Term) -> bool:

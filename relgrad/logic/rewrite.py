@@ -229,8 +229,8 @@ def may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
     known = {key_of(t) for t in subject.terms}
     for t in subject.terms:
         if is_term(t) and t.op == echo:
-            inner = sum_of(t.rands[0]).terms
-            if not inner or not known.isdisjoint(map(key_of, inner)):
+            inner = [sum_of(x).terms for x in t.rands]  # of a commutative op any operand may be the one
+            if not all(inner) or not known.isdisjoint(map(key_of, chain.from_iterable(inner))):
                 return True
     return False
 

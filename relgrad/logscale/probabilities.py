@@ -27,6 +27,8 @@ from relgrad.ops.arithmetic import add, multiply, subtract
 from relgrad.ops.casting import Cast
 from relgrad.ops.extremes import Max
 from relgrad.ops.gather import FULL, Index
+from relgrad.ops.indexing import getitem
+from relgrad.ops.joining import Concatenate
 from relgrad.ops.reduction import Sum
 from relgrad.ops.rounding import coarse
 from relgrad.ops.softmax import LogSoftmax, LogSumExp
@@ -59,12 +61,34 @@ def log_probability(x: Term, y: Term, axes: tuple[int, ...]) -> Any:
             return None
         found = selected(selection, LogSoftmax(axes).make_node(y))
     else:
-        found = _multiple(inner, y, axes, total, moves) or _mean(inner, y, axes, total)
+        found = (
+            _joined(inner, y, axes, total, moves)
+            or _multiple(inner, y, axes, total, moves)
+            or _mean(inner, y, axes, total)
+        )
     if found is not None and moves:
         found = fitted(found, inner)
     for move in moves[::-1] if found is not None else ():
         found = move.op.make_node(found)
     return found
+
+
+def _joined(t: Term, y: Term, axes: tuple[int, ...], total: Term, moves: list[Term]) -> Any:
+    """x − lse(concatenate((x, z))) = log_softmax(concatenate((x, z)))[0], where x is one entry; or None."""
+    if type(y.op) is not Concatenate or axes != (y.op.axis,):
+        return None
+    start, axis = 0, y.op.axis
+    for piece in y.rands:
+        if (extent := piece.type.extent(axis)) is None:
+            return None
+        if extent == 1 and (piece is t or (isinstance(piece.op, RESHAPES) and piece.rands == (t,))):
+            key: list[Any] = [FULL] * y.type.ndim
+            key[axis] = slice(start, start + 1) if piece is t else start
+            found = getitem(LogSoftmax(axes).make_node(y), tuple(key))
+            if found.type.shape == t.type.shape:
+                return found if commutes(chain_of(found)[0], total, moves) else None
+        start += extent
+    return None
 
 
 def _multiple(t: Term, y: Term, axes: tuple[int, ...], total: Term, moves: list[Term]) -> Any:

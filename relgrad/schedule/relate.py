@@ -32,7 +32,7 @@ from relgrad.logic.entropies import lacking_entropy, relative_entropy
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
 from relgrad.logic.moments import about_means, beside_projection, without_offset
-from relgrad.logic.pieces import joined_sum, running_sum
+from relgrad.logic.pieces import joined_sum, left_of_sum, running_sum
 from relgrad.logic.rewrite import Wide, rewrites
 from relgrad.logic.simplify import (
     averaged_sum,
@@ -409,6 +409,7 @@ AFTER = (
         "what a product of shares leaves of one is what each of them leaves",
         SUM,
     ),
+    Law("entries_left", left_of_sum, "a sum less entries that it has is the sum of the others", SUM),
     Law("apart", apart_sum, "what is above one and below one is compared with it", SUM),
     Law("residual", labelled_sum, "what a share lacks of a label is what it lacks of one, or all of it", SUM),
     Law("divide_sum", divided_sum, _DIVIDED, SUM),
