@@ -22,7 +22,7 @@ from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.space import product
 from relgrad.logic.view import SHARED, product_of, sum_of, summand
 from relgrad.op import as_term, constant, holds_nan, is_constant
-from relgrad.ops.arithmetic import add, divide, subtract
+from relgrad.ops.arithmetic import divide, subtract
 from relgrad.ops.differences import i_divergence, xlog_ratio
 from relgrad.ops.moments import centred
 from relgrad.ops.reduction import Sum
@@ -133,8 +133,8 @@ def _entropies(view: SumView) -> Iterator[tuple[list[tuple[Any, Term]], Fraction
         elif _share(bases[0]) is not None:
             single.setdefault(k, []).append((part, bases[0]))
     for k, parts in single.items():
-        total = sum_of(_total([_share(base) for _, base in parts])) if len(parts) > 1 else None
-        if total is not None and not total.terms and total.constant > 0:
+        total = added(*[(sum_of(_share(base)), 1) for _, base in parts])
+        if len(parts) > 1 and not total.terms and total.constant > 0:
             yield parts, k, float(total.constant), len(parts)
 
 
@@ -172,13 +172,6 @@ def _share(t: Term) -> Term | None:
     p, q = t.rands
     left = added((sum_of(p), 1), (sum_of(q), -1))
     return p if left.constant == 1 and not left.terms else None
-
-
-def _total(parts: list[Any]) -> Term:
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = add(whole, part)
-    return whole
 
 
 def _divergence(part: Term, equal: float) -> Term:
