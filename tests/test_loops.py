@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import relgrad as rg
 from relgrad.calculus import isolated, lengths
 from relgrad.definedness.marks import Mark
 from relgrad.errors import OutOfFuel, TraceError
+from relgrad.logic import multisets
 from relgrad.logscale import domain
 from relgrad.op import as_term
 from relgrad.schedule import relate
@@ -497,6 +499,7 @@ CENTRING = lambda x: x - np.mean(x) + 0.09 * x
     ("step", "transform", "room", "name"),
     [
         (CENTRING, rg.stabilize, relate, "rewrites"),
+        (lambda x: x - special.logsumexp(x) + 0.3, rg.stabilize, multisets, "build_sum"),
         (lambda x: np.maximum(x, 0.3 * x - 0.1), rg.grad, isolated, "decided"),
         (lambda x: np.abs(x - 0.3), rg.grad, lengths, "expanded"),
     ],

@@ -25,11 +25,13 @@ from relgrad.logic.group import (
     ProductView,
     SumView,
     added,
+    entry,
     multiplied,
     quotient,
     whole,
 )
 from relgrad.logic.heads import Parts, divided, factors_like, fewest, is_shared_freely, joint, summands_like
+from relgrad.logic.index import head_key
 from relgrad.logic.parts import (
     bag_of,
     dtype_of,
@@ -39,7 +41,7 @@ from relgrad.logic.parts import (
     minus,
     without,
 )
-from relgrad.logic.theory import PRODUCT, SUM, theories_of
+from relgrad.logic.theory import PRODUCT, SUM, linear_positions, theories_of
 from relgrad.logic.unify import State, bind, is_variable, walked
 from relgrad.logic.view import LIMIT, applied, operands, product_of, sum_of
 from relgrad.ops.exponential import exp
@@ -268,10 +270,16 @@ class Sums(Bags):
     def joint(self, heads: Parts, variables: Parts, t: Any, s: State, extend: bool) -> Any:
         """[(hypot(x, y), 1)], [(y, −1)], hypot(a, hypot(b, c)) − b → y, [a, b, c]: a variable that stands beside an op
         whose operands are a bag is one of these, or all of another such summand: there are 2ⁿ bags of n operands.
+
+        [(f(x − y), 1)], [(y, 1)], f(a − b + c) + b − c → y, [b, −c, b − c]: nor are sums inside shared out in all ways.
         """
-        free = {v for v, _ in variables}
+        free = dict(variables)
         for p, _ in heads:
             op = p.op
+            if len(p.rands) == 1 and is_term(q := p.rands[0]) and q.op.as_sum and _is_one_function(op):
+                for v, k in sum_of(q).terms.items():
+                    if v in free:
+                        return v, _common(op, k, free[v], t)
             shared = [v for x in p.rands if (v := walked(x, s)) in free] if op.laws.commutative else []
             if shared and op.laws.associative and op.elementwise:
                 alike = [part for part in t.terms if is_term(part) and part.op == op]
@@ -316,6 +324,27 @@ class Sums(Bags):
 
 PRODUCTS, SUMS = Products(), Sums()
 THEORIES = {PRODUCT: PRODUCTS, SUM: SUMS}
+
+
+def _is_one_function(op: Any) -> bool:
+    """tanh, lse → True; exp, Σ → False: whether no theory reads an op as part of something else."""
+    return op is not exp and not linear_positions(op) and not theories_of(op)
+
+
+def _common(op: Any, inner: Number, outer: Number, t: SumView) -> list[Any]:
+    """lse, −1, 1, lse(a − b + c) + b − c → b, −c, b − c: what stands so often in an op and beside it, one or all."""
+    found: dict[Any, None] = {}
+    for part in t.terms:
+        if is_term(part) and head_key(part.op) == head_key(op) and len(part.rands) == 1:
+            view = added((sum_of(part.rands[0]), quotient(1, inner)))
+            beside = added((t, quotient(1, outer)))
+            terms = {b: k for b, k in view.terms.items() if beside.terms.get(entry(beside.terms, b)) == k}
+            number = view.constant if view.constant == beside.constant else 0
+            shares = [SumView(0, {b: k}) for b, k in terms.items()] + [SumView(number, {})] * bool(number)
+            if len(shares) > 1:
+                shares.append(SumView(number, terms))
+            found |= dict.fromkeys([build_sum(share, dtype_of(part)) for share in shares])
+    return list(found)
 
 
 def _is_taken(p: Term, t: ProductView) -> bool:
