@@ -1081,3 +1081,21 @@ def test_what_lies_below_all_numbers_is_nothing_and_derivatives_tell_their_range
     for how in ({}, {"validate": False}, {"precise": False}):
         np.testing.assert_allclose(rg.stabilize(fun, **how)(x), want, rtol=1e-14)
         np.testing.assert_allclose(rg.stabilize(fun, **how)(np.array([x, x])), want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_exponents_without_weight_may_be_far_above_all_others(strategy, axis):
+    """w·eˣ/Σ w·eˣ of x = (0, 1e18, -1e18), w = (1, 0, 1) is (1, 0, 0), in value and gradient."""
+    x = np.array([[0.0, 1e18, -1e18], [1.0, 2.0, 3.0]])
+    w, c = np.array([1.0, 0.0, 1.0]), np.array([0.3, 0.5, 0.7])
+    x, w, c = (x, w, c) if axis else (x.T, w[:, None], c[:, None])
+
+    def f(x):
+        p = w * np.exp(x)
+        return np.sum(c * (p / np.sum(p, axis=axis, keepdims=True)))
+
+    slope = 0.4 * np.exp(2.0) / (1 + np.exp(2.0)) ** 2
+    want = np.array([[0.0, 0.0, 0.0], [-slope, 0.0, slope]])
+    found = rg.grad(f, strategy=strategy)(x)
+    np.testing.assert_allclose(found, want if axis else want.T, rtol=1e-13, atol=1e-16)

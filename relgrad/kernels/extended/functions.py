@@ -76,6 +76,9 @@ def _gibbs(function: Any) -> Any:
         weights = None if weights is None else lowered(weights)
         plain = np.asarray(function(a, x, axis=axis, power=power, weights=weights))
         largest = np.max(x, axis=axis, keepdims=True)
+        if weights is not None:  # what does not count may be far above all that does
+            counted = np.max(np.where(weights == 0, -np.inf, x), axis=axis, keepdims=True)
+            largest = np.where(counted == -np.inf, largest, counted)
         share = Extended.of(np.asarray(function(largest, x, axis=axis, power=power, weights=weights)))
         far = multiply(exp(Extended.of(np.asarray(power * (a - largest), plain.dtype))), share)
         return unless_normal(plain, far)
