@@ -23,7 +23,7 @@ from relgrad.logic.build import build_product, build_sum, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.theory import BAG, theories_of
-from relgrad.logic.view import LIMIT, SHARED, operands, product_of, sum_of, width
+from relgrad.logic.view import LIMIT, operands, product_of, sum_of, width
 from relgrad.op import Constant, as_term, constant, is_constant, is_zero
 from relgrad.ops.arithmetic import absolute, add, divide, hypot, inverse_radius, multiply, power, sqrt, square
 from relgrad.ops.increments import difference_of
@@ -62,9 +62,7 @@ def length_taken_out(t: Term) -> Term | None:
     if not t.ground or not isinstance(t.type, ArrayType) or not shows_length(t):
         return None
     view = product_of(t)
-    if len(view.factors) > LIMIT:
-        return None
-    for base, straight, direction in islice(_directed(view), SHARED):
+    for base, straight, direction in _directed(view):
         over = Over(direction.length)
         others = [(x, n) for x, n in view.factors.items() if x is not base and is_term(x)]
         orders = [n for x, n in others if over(x) is not None]
