@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counting import at_most, calls
+from counting import at_most, calls, chain
 from scipy import special
 
 import relgrad as rg
@@ -197,15 +197,6 @@ def test_empty_and_single(shape):
     for how in ("default", "eager"):
         np.testing.assert_array_equal(rg.stabilize(f, strategy=how)(x), np.ones(shape))
         np.testing.assert_array_equal(rg.grad(lambda x: np.sum(f(x)), strategy=how)(x), np.zeros(shape))
-
-
-def chain(step: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:
-    def f(x: Any) -> Any:
-        for _ in range(n):
-            x = step(x)
-        return np.sum(x)
-
-    return f
 
 
 STEPS = {

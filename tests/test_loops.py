@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from counting import chain, counted
 from scipy import special
 
 import relgrad as rg
@@ -468,30 +469,6 @@ def test_steps_of_an_associative_op_that_share_all_before_them_are_seen_once_eac
     assert rg.stabilize(last_step)(0.3, 0.2) == close(y - x)
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, run: Callable[[], Any]) -> int:
-    """Count the calls of a function that a module knows by name."""
-    count, function = 0, getattr(module, name)
-
-    def counting(*args: Any) -> Any:
-        nonlocal count
-        count += 1
-        return function(*args)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(module, name, counting)
-        run()
-    return count
-
-
-def repeated(step: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:
-    def f(x: Any) -> Any:
-        for _ in range(n):
-            x = step(x)
-        return np.sum(x)
-
-    return f
-
-
 CENTRING = lambda x: x - np.mean(x) + 0.09 * x
 
 
@@ -505,10 +482,8 @@ CENTRING = lambda x: x - np.mean(x) + 0.09 * x
     ],
 )
 def test_a_loop_twice_as_long_is_not_looked_at_many_times_as_often(
-    monkeypatch: pytest.MonkeyPatch, step: Any, transform: Any, room: Any, name: str
+    step: Any, transform: Any, room: Any, name: str
 ) -> None:
     x = np.array([0.2, 0.5, 0.7])
-    short, long = [
-        counted(monkeypatch, room, name, lambda n=n: transform(repeated(step, n))(x)) for n in (6, 12)
-    ]
+    short, long = [counted(room, name, lambda n=n: transform(chain(step, n))(x)) for n in (6, 12)]
     assert long <= 6 * short + 50

@@ -100,10 +100,10 @@ def in_series(
     roots = _rejoined(roots, nodes)
     if kinks:
         roots = _parted(roots)
-    written = frozenset(nodes)
+    written, opened = frozenset[Term](), False
     if roots is not given:
-        nodes = list(subterms(*roots))
-    opened = conventions.zero_log == 0 and any(t not in written and _is_weighted_log(t) for t in nodes)
+        written, nodes = frozenset(nodes), list(subterms(*roots))
+        opened = conventions.zero_log == 0 and any(_is_weighted_log(t) and t not in written for t in nodes)
     base = _bases(nodes)
     exposed = _exposed(nodes, base, roots)
     products = set(_largest(nodes, base, (multiply, divide), _is_part_of_product))

@@ -224,16 +224,15 @@ def complemented_sum(t: Term) -> Any:
     view, dtype = sum_of(t), dtype_of(t)
     for part, k in view.terms.items():
         for taken in _either_way(product_of(part)):
-            for one, outside in _wholes(view, taken, -k * taken.coefficient):
+            c = -k * taken.coefficient
+            for one, outside in _wholes(view, taken, c):
                 within = {b: e for b, e in taken.factors.items() if b not in outside.factors}
                 shares = {b: e for b, e in within.items() if is_term(b) and complement_of(b) is not None}
                 if not shares or (taken.factors == shares and _is_left_to_rows(view, shares)):
                     continue
                 rest = _left_of_product(ProductView(1, within), dtype, outside)
                 if rest is not None:
-                    new = added(
-                        (view, 1), (SumView(0, {part: k}), -1), (one, -1), (rest, -k * taken.coefficient)
-                    )
+                    new = added((view, 1), (SumView(0, {part: k}), -1), (one, -1), (rest, c))
                     return fit(rebuilt(new, t), t)
     return None
 

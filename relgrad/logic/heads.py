@@ -220,7 +220,7 @@ def _summands_of_all(v: Any, head: tuple[Any, Number], e: Number, t: ProductView
     """
     share = sum_of(head[0]).terms[v]
     for base, _ in factors_like(head, t):
-        yield from _parts(sum_of(base), share, dtype_of(base))
+        yield from parts_of(sum_of(base), share, dtype_of(base))
     fitting = {b: quotient(n, e) for b, n in t.factors.items() if holds(n, e)}
     several = [b for b in fitting if is_term(b) and b.op.as_sum]
     yield from several
@@ -243,15 +243,19 @@ def _common(v: Any, one: tuple[Any, Number], other: tuple[Any, Number], t: Produ
 def _shared(v: Any, *sums: tuple[Any, Any, int]) -> Iterator[Any]:
     """x + y + 1, x + z + 1 → x + 1, x, 1: the common summands of two sums, together and one by one."""
     u, w = (added((sum_of(base), Fraction(sign) / sum_of(p).terms[v])) for base, p, sign in sums)
-    terms = {part: c for part, c in u.terms.items() if w.terms.get(part) == c}
-    shared = SumView(u.constant if u.constant == w.constant else 0, terms)
-    dtype = dtype_of(sums[0][0])
-    if terms and len(terms) + bool(shared.constant) > 1:
+    shared, dtype = in_common(u, w), dtype_of(sums[0][0])
+    if shared.terms and len(shared.terms) + bool(shared.constant) > 1:
         yield build_sum(shared, dtype)
-    yield from _parts(shared, 1, dtype)
+    yield from parts_of(shared, 1, dtype)
 
 
-def _parts(view: SumView, share: Number, dtype: Any) -> Iterator[Any]:
+def in_common(u: SumView, w: SumView) -> SumView:
+    """2·x + y + 1, 2·x + z + 1 → 2·x + 1: the summands that stand equally often in two sums, and their number."""
+    terms = {part: c for part, c in u.terms.items() if w.terms.get(entry(w.terms, part)) == c}
+    return SumView(u.constant if u.constant == w.constant else 0, terms)
+
+
+def parts_of(view: SumView, share: Number, dtype: Any) -> Iterator[Any]:
     for part, c in view.terms.items():
         yield build_sum(SumView(0, {part: quotient(c, share)}), dtype)
     if view.constant:

@@ -25,12 +25,21 @@ from relgrad.logic.group import (
     ProductView,
     SumView,
     added,
-    entry,
     multiplied,
     quotient,
     whole,
 )
-from relgrad.logic.heads import Parts, divided, factors_like, fewest, is_shared_freely, joint, summands_like
+from relgrad.logic.heads import (
+    Parts,
+    divided,
+    factors_like,
+    fewest,
+    in_common,
+    is_shared_freely,
+    joint,
+    parts_of,
+    summands_like,
+)
 from relgrad.logic.index import head_key
 from relgrad.logic.parts import (
     bag_of,
@@ -279,7 +288,7 @@ class Sums(Bags):
             if len(p.rands) == 1 and is_term(q := p.rands[0]) and q.op.as_sum and _is_one_function(op):
                 for v, k in sum_of(q).terms.items():
                     if v in free:
-                        return v, _common(op, k, free[v], t)
+                        return v, dict.fromkeys(_in_and_beside(op, k, free[v], t))
             shared = [v for x in p.rands if (v := walked(x, s)) in free] if op.laws.commutative else []
             if shared and op.laws.associative and op.elementwise:
                 alike = [part for part in t.terms if is_term(part) and part.op == op]
@@ -331,20 +340,15 @@ def _is_one_function(op: Any) -> bool:
     return op is not exp and not linear_positions(op) and not theories_of(op)
 
 
-def _common(op: Any, inner: Number, outer: Number, t: SumView) -> list[Any]:
+def _in_and_beside(op: Any, inner: Number, outer: Number, t: SumView) -> Iterator[Any]:
     """lse, −1, 1, lse(a − b + c) + b − c → b, −c, b − c: what stands so often in an op and beside it, one or all."""
-    found: dict[Any, None] = {}
+    beside = added((t, quotient(1, outer)))
     for part in t.terms:
         if is_term(part) and head_key(part.op) == head_key(op) and len(part.rands) == 1:
-            view = added((sum_of(part.rands[0]), quotient(1, inner)))
-            beside = added((t, quotient(1, outer)))
-            terms = {b: k for b, k in view.terms.items() if beside.terms.get(entry(beside.terms, b)) == k}
-            number = view.constant if view.constant == beside.constant else 0
-            shares = [SumView(0, {b: k}) for b, k in terms.items()] + [SumView(number, {})] * bool(number)
-            if len(shares) > 1:
-                shares.append(SumView(number, terms))
-            found |= dict.fromkeys([build_sum(share, dtype_of(part)) for share in shares])
-    return list(found)
+            shared = in_common(added((sum_of(part.rands[0]), quotient(1, inner))), beside)
+            yield from parts_of(shared, 1, dtype_of(part))
+            if shared.terms and len(shared.terms) + bool(shared.constant) > 1:
+                yield build_sum(shared, dtype_of(part))
 
 
 def _is_taken(p: Term, t: ProductView) -> bool:
