@@ -256,6 +256,7 @@ def in_common(u: SumView, w: SumView) -> SumView:
 
 
 def parts_of(view: SumView, share: Number, dtype: Any) -> Iterator[Any]:
+    """2·x + 1, 2 → x, ½: the summands of a sum one by one, each divided by a share."""
     for part, c in view.terms.items():
         yield build_sum(SumView(0, {part: quotient(c, share)}), dtype)
     if view.constant:
