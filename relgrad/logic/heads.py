@@ -22,7 +22,6 @@ from relgrad.logic.group import (
     SumView,
     added,
     entry,
-    multiplied,
     quotient,
     whole,
 )
@@ -32,9 +31,8 @@ from relgrad.logic.parts import (
     holds,
 )
 from relgrad.logic.space import entries
-from relgrad.logic.unify import State, is_variable, unknowns, walked
+from relgrad.logic.unify import State, is_variable, unknowns
 from relgrad.logic.view import product_of, sum_of
-from relgrad.op import is_constant
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.statistics import Size
@@ -42,23 +40,6 @@ from relgrad.term import Term, is_term
 
 Parts = list[tuple[Any, Number]]
 """Parts with their amounts: exponents, coefficients, or how many there are."""
-
-
-def divided(p: ProductView, t: ProductView, s: State) -> ProductView | None:
-    """a⁻¹ where a = w·x, f(w·x)/x → w·f(w·x): a product divided by a variable whose value is in it only in part;
-    or None.
-    """
-    if len(p.factors) != 1 or p.coefficient != 1:
-        return None
-    ((variable, k),) = p.factors.items()
-    value = walked(variable, s)
-    if k >= 0 or not is_variable(variable) or not is_term(value) or not value.ground:
-        return None
-    view = product_of(value)
-    own = {b: e for b, e in view.factors.items() if is_term(b) and not is_constant(b)}
-    if len(view.factors) < 2 or not any(e > 0 and t.factors.get(b, 0) == e * k for b, e in own.items()):
-        return None
-    return multiplied((t, 1), (view, -k))
 
 
 def factors_like(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Number]]:

@@ -31,7 +31,6 @@ from relgrad.logic.group import (
 )
 from relgrad.logic.heads import (
     Parts,
-    divided,
     factors_like,
     fewest,
     in_common,
@@ -228,8 +227,6 @@ class Products(Bags):
 
     def left(self, p: Any, demands: Demands, t: Any, s: State, extend: bool) -> ProductView | None:
         left = without(t, demands.known)
-        if left is None and extend and not demands.heads and not demands.variables:
-            return divided(p, t, s)
         if left is None or extend or demands.variables or len(demands.heads) != 1:
             return left
         return left if _is_taken(demands.heads[0][0], left) else None

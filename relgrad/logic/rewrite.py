@@ -384,7 +384,6 @@ def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: 
             _rewrite_factored(left, right, conditions, t, s),
             _rewrite_sum(left, right, conditions, t, s),
             _rewrite_scaled(left, right, conditions, t, s),
-            _rewrite_entries(left, right, conditions, t, s),
         )
     elif left.kind == "bag":
         found = _rewrite_bag(left, right, conditions, t, s)
@@ -562,22 +561,6 @@ def _rewrite_scaled(
                     new = sum_of(_instantiated(right, final))
                     total = times(added((rest, scale), (new, scale)), factor, dtype)
                     yield from _placed(final, build_sum(total, dtype), t, left.term)
-
-
-def _rewrite_entries(
-    left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
-) -> Iterator[Rewrite]:
-    """Rewrite a number and entries that are selected as entries of their sum: 1 - p[i] = (1 - p)[i]."""
-    constant, terms = sum_of(t)[:2]
-    if not constant or len(terms) != 1:
-        return
-    ((part, k),) = terms.items()
-    selection, inner = chain_of(part) if is_term(part) else ((), part)
-    if not selection or not inner.ground:
-        return
-    total = build_sum(SumView(constant, {inner: k}), dtype_of(t))
-    for state, new in _rewrite_sum(left, right, conditions, total, s):
-        yield from _placed(state, pushed(selection, new, {inner, *state.values()}), t, left.term)
 
 
 def _rewrite_product(

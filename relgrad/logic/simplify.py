@@ -39,7 +39,7 @@ from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import absolute, divide, power, reciprocal, sqrt
 from relgrad.ops.averages import LogMeanExp
 from relgrad.ops.differences import power_difference, product_difference
-from relgrad.ops.exponential import exp, log
+from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.softmax import LogSumExp
 from relgrad.term import Term, is_term
@@ -235,8 +235,6 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     for p, k in parts:
         factors = product_of(p).factors
         for d in [b for b, e in factors.items() if e < 0 and is_term(b) and b.ground]:
-            if factors[d] == -1 and (spread := _divided_spread(view, p, k, d, dtype)) is not None:
-                return fit(build_sum(spread, dtype), t)
             divisors: dict[Number, tuple[SumView, SumView]] = {}
             for q, c in parts:
                 others = product_of(q)
@@ -285,32 +283,6 @@ def _power_as_sum(base: Term, power: Number) -> SumView:
     if view.coefficient == 1 and e * power == 1 and is_term(root):
         return sum_of(root)
     return SumView(0, {build_product(ProductView(1, {base: power}), base.type.dtype): 1})
-
-
-def _divided_spread(view: SumView, p: Any, k: Number, d: Any, dtype: Any) -> SumView | None:
-    """Return a sum in which the square of a sum over a greater one meets that sum, whose summands stand apart, or None.
-
-    x + y − (x + y)²/(x + y + z) = (x + y)·z/(x + y + z)
-    """
-    for base, e in product_of(p).factors.items():
-        if e != 2 or not is_term(base) or not base.op.as_sum:
-            continue
-        own, factor = sum_of(base), multiplied((product_of(p), 1), (ProductView(1, {base: 2, d: -1}), -1))
-        rest = added((sum_of(d), 1), (own, -1))
-        if factor.factors or _width(rest) >= _width(sum_of(d)):
-            continue
-        c = -k * factor.coefficient
-        standing = [(view.terms.get(b, 0), a) for b, a in own.terms.items()]
-        standing += [(view.constant, own.constant)] if own.constant else []
-        if all(there * c * a > 0 and abs(there) >= abs(c * a) for there, a in standing):
-            ratio = multiplied((product_of(build_sum(rest, dtype)), 1), (ProductView(1, {base: 1, d: -1}), 1))
-            return added(
-                (view, 1),
-                (SumView(0, {p: k}), -1),
-                (own, -c),
-                (SumView(0, {build_product(ratio, dtype): 1}), c),
-            )
-    return None
 
 
 def _by_meaning(view: SumView) -> SumView:
@@ -697,25 +669,12 @@ def crossed_sum(t: Term) -> Any:
 def averaged_sum(t: Term) -> Any:
     """logsumexp(x) − log n = log(mean(eˣ)), where x has n entries: the log of the exponentials' mean; or None."""
     view = sum_of(t)
-    numbers = [
-        (part, k, found) for part, k in view.terms.items() if (found := _log_of_number(part)) is not None
-    ]
-    numbers += [(None, 1, float(view.constant))] if view.constant else []
-    for part, k in view.terms.items() if len(numbers) == 1 else ():
+    for part, k in view.terms.items() if view.constant else ():
         if is_term(part) and type(part.op) is LogSumExp and len(part.rands) == 1:
-            ((number, c, offset),) = numbers
             count = product(part.rands[0].type.extent(a) for a in part.op.axes)
-            offset *= -float(c) / float(k)
+            offset = -float(view.constant) / float(k)
             if count and abs(offset - math.log(count)) <= 4 * math.ulp(offset):
-                taken = (
-                    SumView(view.constant, {part: k}) if number is None else SumView(0, {part: k, number: c})
-                )
+                rest = SumView(0, {b: c for b, c in view.terms.items() if b is not part})
                 mean = SumView(0, {LogMeanExp(part.op.axes).make_node(part.rands[0]): k})
-                return fit(rebuilt(added((view, 1), (taken, -1), (mean, 1)), t), t)
+                return fit(rebuilt(added((rest, 1), (mean, 1)), t), t)
     return None
-
-
-def _log_of_number(t: Any) -> float | None:
-    """Return the logarithm that a term is, if it is that of a positive number."""
-    value = number_of(t.rands[0]) if is_term(t) and t.op is log else None
-    return math.log(value) if value is not None and value > 0 else None

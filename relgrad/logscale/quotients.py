@@ -33,7 +33,6 @@ from relgrad.logscale.domain import (
     Piece,
     is_exponential,
     is_formed,
-    join,
     joined_sum,
     may_overflow,
     mentions_exponential,
@@ -56,7 +55,7 @@ def normalized_product(t: Term) -> Any:
     if not is_exponential(t):
         return None
     found = [(scope, below) for scope in scopes(product_of(t)) if (below := _denominators(scope.available))]
-    for take in (_share, _balanced, _quotient, _constant_share):
+    for take in (_share, _balanced, _quotient):
         for scope, denominators in found:
             for denominator in denominators:
                 for left, new in take(scope.available, denominator):
@@ -92,8 +91,8 @@ def _denominators(view: ProductView) -> list[Denominator]:
     """g/S² → (S, 2, Σ e^x): the sums of exponentials in a product, the powers they divide to, and their readings."""
     found = []
     for base, e in view.factors.items():
-        if _is_divisor(base, e):
-            joined = joined_sum(base) if _is_sum(base) else _single(base)
+        if _is_divisor(base, e) and _is_sum(base):
+            joined = joined_sum(base)
             if joined is not None and joined.is_written and not _stays(joined):
                 found.append((base, -e, joined))
     return found
@@ -108,14 +107,6 @@ def _stays(joined: Joined) -> bool:
     return bounded and any(p.space != SINGLE for p in joined.pieces)
 
 
-def _single(base: Term) -> Joined | None:
-    """max(e^x) → e^max(x): a divisor that is one exponential, and neither written so nor a sum; else None."""
-    found = None if base.op.in_log_domain(base) is not None or is_formed(base) else reading(base)
-    if found is None or found.weight is not None or found.exponent is None:
-        return None
-    return join([Piece(ProductView(1, {base: 1}), ProductView(1, {}), found.exponent)], base)
-
-
 def _is_sum(base: Any) -> bool:
     return is_term(base) and (base.op.as_sum or type(base.op) is Sum)
 
@@ -123,13 +114,6 @@ def _is_sum(base: Any) -> bool:
 def _share(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
     """e^x/(e^x + e^y) → a share: a summand over the sum that it is part of."""
     yield from _parts(available, denominator, lambda piece: piece.exponent is not None)
-
-
-def _constant_share(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """1/(1 + e^x) → a share: a summand without exponential over the sum that it is part of."""
-    yield from _parts(
-        available, denominator, lambda piece: piece.exponent is None and not piece.space.varying
-    )
 
 
 def _parts(
