@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from relgrad import kernels
 from relgrad.op import Op
 from relgrad.syntax import Names, slots
 from relgrad.term import Term
@@ -61,7 +62,8 @@ class Callables:
 
     def _define(self, op: Op) -> str:
         """exp of a module → "from module import exp";    MyOp(3) → "my_op = MyOp(3)";    else a stand-in, or remark."""
-        name = self._names.take(op.name, f"{op.name}_op")
+        # A program that this one is printed beside may call the kernel of that name.
+        name = self._names.take(*[op.name][: not hasattr(kernels, op.name)], f"{op.name}_op")
         cls = type(op)
         held, made = _held(op), self._made(op)
         if held is not None:
@@ -69,9 +71,11 @@ class Callables:
             renamed = "" if key == name else f" as {name}"
             self.imports.append(f"from {module} import {key}{renamed}")
         elif made is not None:
-            alias = self._names.take(cls.__name__)
-            renamed = "" if alias == cls.__name__ else f" as {alias}"
-            self.imports.append(f"from {cls.__module__} import {cls.__name__}{renamed}")
+            alias = self._by_op.get(cls)
+            if alias is None:
+                alias = self._by_op[cls] = self._names.take(cls.__name__)
+                renamed = "" if alias == cls.__name__ else f" as {alias}"
+                self.imports.append(f"from {cls.__module__} import {cls.__name__}{renamed}")
             self.definitions.append(f"{name} = {alias}({made})")
         elif (stand_in := getattr(op, "stand_in", None)) is not None:
             self.definitions.append(f"# {op} is not written out: without it digits are lost there.")
@@ -85,14 +89,12 @@ class Callables:
 
     def _made(self, op: Op) -> str | None:
         """MyOp(3, exp) → "3, exp": the arguments that make an op of its class, importing ops among them; or None."""
-        if op.__props__ is None or getattr(_home(op), type(op).__name__, None) is not type(op):
-            return None
-        if not all(is_plain(prop) or (isinstance(prop, Op) and _held(prop)) for prop in op._props()):
+        if not _may_be_made(op):
             return None
         return ", ".join([self._name(prop) if isinstance(prop, Op) else repr(prop) for prop in op._props()])
 
     def _name(self, op: Op) -> str:
-        """Return the name under which an op that a module holds is imported."""
+        """Return the name of an op that another is made of."""
         name = self._by_op.get(op)
         if name is None:
             name = self._by_op[op] = self._define(op)
@@ -114,6 +116,15 @@ def _held(op: Op) -> tuple[str, str] | None:
         if key is not None:
             return name, key
     return None
+
+
+def _may_be_made(op: Op) -> bool:
+    """Change(LogSoftmax((-1,)), (0,)): whether an op is its class called with what can be written."""
+    is_public = op.__props__ is not None and getattr(_home(op), type(op).__name__, None) is type(op)
+    return is_public and all(
+        is_plain(prop) or (isinstance(prop, Op) and (_held(prop) is not None or _may_be_made(prop)))
+        for prop in op._props()
+    )
 
 
 def _home(op: Op) -> Any:
