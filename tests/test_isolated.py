@@ -575,3 +575,54 @@ def test_another_condition_that_leaves_the_point_open_stays() -> None:
     other = rg.stabilize(lambda c, x: np.where((c == 0) & (x == 3), 7.0, np.cos(c) * x))
     assert other(0.0, 3.0) == 7.0
     assert other(0.0, 2.0) == 2.0
+
+
+IMPUTED: dict[str, Callable[[Any], Any]] = {
+    "the mean for 0": lambda x: np.where(x == 0, np.mean(x), x),
+    "the sum for 0": lambda x: np.where(x != 0, np.sin(x), np.sum(x)),
+    "the largest for 0": lambda x: np.where(x == 0, np.max(x), np.expm1(x)),
+    "a length for 0": lambda x: np.where(np.abs(x) > 0, x, np.linalg.norm(x)),
+    "a product for 1": lambda x: np.where(x == 1, np.prod(x), x),
+    "a running product for 1": lambda x: np.where(x == 1, np.cumprod(x)[::-1], x),
+    "a neighbour for 0": lambda x: np.where(x == 0, x[::-1], x),
+    "the sum beside a limit": lambda x: np.where(x == 0, np.sum(x) + 1, np.sin(x) / np.where(x == 0, 1.0, x)),
+    "the sum in the other branch": lambda x: np.where(x == 0, 0.0, x + np.sum(x)),
+    "another row for a row of zeros": lambda x: np.where(
+        np.linalg.norm(x.reshape(-1, 1), axis=1, keepdims=True) == 0, np.mean(x), x.reshape(-1, 1)
+    ),
+}
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("name", IMPUTED)
+def test_an_entry_at_the_point_leaves_the_others_anywhere(name: str, strategy: str) -> None:
+    """where(x == 0, mean(x), x) ≠ x, though the mean of zeros is 0."""
+    f = IMPUTED[name]
+    g = rg.stabilize(f, strategy=strategy, validate=False)
+    for x in ([0.0, 1.0, 2.0], [2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 1.0, -3.0], [1.0, 0.0, 1.0]):
+        np.testing.assert_allclose(g(np.array(x)), f(np.array(x)), rtol=1e-15, err_msg=str(x))
+
+
+def test_a_limit_holds_wherever_the_other_entries_are() -> None:
+    """where(x == 0, 0, (x·x)·x) = (x·x)·x, whose slope at an entry that is 0 is x·x."""
+    x = np.array([0.0, 1.0, 2.0])
+    for f in (
+        lambda x: np.where(x == 0, 0.0, (x @ x) * x),
+        lambda x: np.where(x == 0, np.maximum(x, 0), (x @ x) * x),
+    ):
+        found = rg.jacobian(f)(x)
+        np.testing.assert_allclose(found, (x @ x) * np.eye(3) + 2 * np.outer(x, x), rtol=1e-15)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (1,), ()])
+def test_a_number_meets_entries_of_an_array(shape: tuple[int, ...]) -> None:
+    """where(a == b, b, a) = a, and the logarithmic mean of b and of entries that are b has both slopes 1/2."""
+    a = np.arange(1.0, 1 + np.prod(shape, dtype=int)).reshape(shape)
+    ones, zero = rg.grad(lambda a, b: np.sum(np.where(a == b, b, a)), (0, 1))(a, 1.0)
+    np.testing.assert_array_equal(ones, np.ones(shape))
+    assert zero == 0
+    for apart in (lambda a, b: a == b, lambda a, b: b == a, lambda a, b: a - b == 0):
+        mean = lambda a, b, apart=apart: np.where(apart(a, b), b, (a - b) / (np.log(a) - np.log(b)))
+        for b in (1.0, float(a.size)):
+            slopes = [rg.jvp(mean, (a, b), moved)[1] for moved in ((np.ones(shape), 0.0), (0 * a, 1.0))]
+            np.testing.assert_allclose([s[a == b] for s in slopes], 0.5, rtol=1e-14)

@@ -6,6 +6,7 @@ import inspect
 import math
 import warnings
 
+import flint
 import mpmath as mp
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from numeric_kernels import numeric_kernels
 import relgrad as rg
 from relgrad import kernels as K
 from relgrad.op import Symbolic
+from relgrad.ops.families import SincN
 
 DTYPES = [np.float64, np.float32]
 inf, nan = math.inf, math.nan
@@ -514,3 +516,13 @@ def test_weights_at_the_ends_of_the_range_are_weights(scale):
 @pytest.mark.parametrize("order", [0, 1])
 def test_bessel_functions_far_off_keep_the_dtype(order):
     assert K.ive(order, np.array([1e10, 2.0], np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("order", [1, 3])
+def test_balls_of_odd_families_keep_their_digits_where_arguments_are_tiny(order):
+    """dⁿ/dxⁿ (sin(x)/x) → ∓x/(n + 2) for odd n, of numbers below the range of floats, too."""
+    tiny = flint.arb(2) ** -9000
+    found = SincN(order).exact(order, tiny) * (order + 2) / tiny
+    assert found.overlaps(flint.arb((-1) ** (order // 2 + 1)))
+    assert found.rel_accuracy_bits() > 40
+    assert rg.grad(lambda x: np.sinc(1e-3 * 1e-3**x))(700.0) == 0

@@ -8,8 +8,9 @@ where the function has 1/2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from relgrad.calculus.kinks import may_have_kink
 from relgrad.calculus.series import decided
 from relgrad.constancy import is_fixed
+from relgrad.dependence import depends, labels_of
 from relgrad.interpret import RAISED, interpret
 from relgrad.leaf import Input, without_anchors
 from relgrad.logic.build import fit, fitted
@@ -41,11 +43,14 @@ STEEPER = 1.5
 
 
 class Isolated(NamedTuple):
-    """where(u == value, at, other): a branch at one point, and the other one, which knows that u is not there."""
+    """where(asked, at, other), asked being u == value: a branch at one point, and the other one, which knows that u is
+    not there.
+    """
 
     point: Point
     at: Term
     other: Term
+    asked: Term
 
 
 def isolated(t: Term) -> Isolated | None:
@@ -56,7 +61,7 @@ def isolated(t: Term) -> Isolated | None:
         return None
     found = point_of(t.rands[0])
     known = (
-        Isolated(found[0], *t.rands[1:][:: 1 if found[1] else -1])
+        Isolated(found[0], *t.rands[1:][:: 1 if found[1] else -1], asked=t.rands[0])
         if found
         else _of_several(t) or _three_ways(t)
     )
@@ -79,7 +84,7 @@ def _of_several(t: Term) -> Isolated | None:
         for part, rest in zip(asked.rands, reversed(asked.rands), strict=True):
             found = point_of(part)
             if found is not None and found[1] is unites:
-                return Isolated(found[0], yes if unites else no, where(rest, yes, no))
+                return Isolated(found[0], yes if unites else no, where(rest, yes, no), part)
     return None
 
 
@@ -96,10 +101,12 @@ def _three_ways(t: Term) -> Isolated | None:
         return decided(t, tell)
 
     here, right, left = map(at, (0.0, 1.0, -1.0))
-    found = point_of(equal(*asked.rands))
+    meets = equal(*asked.rands)
+    found = point_of(meets)
     if found is None or here in (right, left):
         return None
-    return Isolated(found[0], here, right if right is left else where(greater(*asked.rands), right, left))
+    other = right if right is left else where(greater(*asked.rands), right, left)
+    return Isolated(found[0], here, other, meets)
 
 
 def _compares(c: Term, like: Term) -> bool:
@@ -149,8 +156,10 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
 
     Functions without kinks that agree at random numbers are one. The numbers that tell a branch, or the side of a kink,
     must not depend on these: |a| is a where numbers are positive.
+
+    Each entry is chosen by itself. Where one is at the point the others are anywhere, so that mean(x) is not x at 0.
     """
-    (u, value), at, _ = choice
+    (u, value), at, other, _ = choice
     x = u if not u.rands else term(Input("u", u.type, symbol=True))
     near = constant(value, u.type.dtype) if isinstance(value, float) else value
     roots = [at, new, near] if x is u else substitute([at, new, near], {u: x})
@@ -158,6 +167,14 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
     sized = all(isinstance(n.type, ArrayType) and None not in n.type.shape for n in (*nodes, x))
     if not sized or x.type.dtype.kind != "f" or x in subterms(roots[2]):
         return False  # nothing is near an integer
+    deciding = _deciding(choice)
+    if deciding is None:
+        return False
+    places, decided_by = deciding
+    several = np.any(places != 1)
+    mixing = [b for b in (at, other) if several and not _stays(b, u, places, decided_by)]
+    if any(may_have_kink(t) and depends([t], [u]) for t in subterms(*mixing)):
+        return False
     asked = _asked(roots[:2], x)
     inner = [t for t in subterms(roots[1]) if t.rands and t.type.differentiable]
     rng = np.random.default_rng(0)
@@ -165,7 +182,7 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
     sides: list[Any] = []
     known = False
     others = [n for n in nodes if n is not x]
-    for draw in range(DRAWS if others else 1):
+    for draw in range(DRAWS if others or mixing else 1):
         drawn = {n: _numbers(n.type, rng, signed=draw % 2 == 1) for n in others}
         try:
             with np.errstate(all="ignore"):
@@ -180,6 +197,23 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
                     found = interpret(of, {**drawn, x: np.asarray(moved, x.type.dtype)})
                 return [np.asarray(v, float) for v in found]
 
+            there = rng.choice(places.ravel()) if mixing else 0
+            beside = _numbers(x.type, rng, signed=draw % 2 == 1) if mixing else 0
+
+            def alone(
+                h: float,
+                start: Any = start,
+                drawn: dict[Term, Any] = drawn,
+                there: int = there,
+                beside: Any = beside,
+            ) -> list[Any]:
+                """h → (a, f(c + h·max(1, |c|))) of what one entry chooses, the others being anywhere."""
+                moved = np.where(places == there, start + h * np.maximum(1.0, np.abs(start)), beside)
+                with np.errstate(all="ignore"):
+                    found = interpret(roots[:2], {**drawn, x: np.asarray(moved, x.type.dtype)})
+                *found, chosen = np.broadcast_arrays(*found, decided_by == there)
+                return [np.asarray(v[chosen], float) for v in found]
+
             if draw % 2 == 0:
                 if all(np.isnan(v).all() for v in values(0.0)):
                     continue  # beyond the domain of both
@@ -189,7 +223,8 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
                     )
                 known = True
             sides.append([v.tolist() for v in values(0.0, asked)])
-            if not _continues(values, eps, partly=draw % 2 == 1, partial=partial):
+            ways = (values, alone) if mixing else (values,)
+            if not all(_continues(way, eps, partly=draw % 2 == 1, partial=partial) for way in ways):
                 return False
         except RAISED:
             return False
@@ -205,6 +240,27 @@ def _numbers(kind: Any, rng: np.random.Generator, signed: bool) -> Any:
     return np.asarray(
         2 * rng.normal(size=kind.shape) if signed else rng.lognormal(size=kind.shape), kind.dtype
     )
+
+
+def _deciding(choice: Isolated) -> tuple[Any, Any] | None:
+    """where(x == 0, …) → [1, 2, 3], [1, 2, 3];    where(‖x‖ == 0, …) → [1, 1, 1], [1]: the entries of u, and of the
+    condition, by which of these decide which of those; None where that is not known.
+    """
+    (u, _), _, _, asked = choice
+    axes = range(u.type.ndim)
+    for free in (kept for n in range(u.type.ndim, -1, -1) for kept in combinations(axes, n)):
+        extents = [n if axis in free else 1 for axis, n in enumerate(u.type.shape)]
+        places = np.broadcast_to(np.arange(1, 1 + math.prod(extents)).reshape(extents), u.type.shape)
+        found = labels_of([asked], {u: places})
+        if found is not None:
+            return places, found[0]
+    return None
+
+
+def _stays(branch: Term, u: Term, places: Any, decided: Any) -> bool:
+    """sin(x)/x → yes;    mean(x) → no: whether a branch's entries depend on those of u alone that choose them."""
+    found = labels_of([branch], {u: places})
+    return found is not None and bool(np.all((found[0] == 0) | (found[0] == decided)))
 
 
 def _asked(roots: Sequence[Term], x: Term) -> list[Term]:

@@ -29,7 +29,7 @@ from relgrad.ops.extremes import All_, Any_
 from relgrad.ops.lengths import Norm
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import Expand, Squeeze
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, reachable
 
 
 class Point(NamedTuple):
@@ -62,6 +62,8 @@ def point_of(condition: Term) -> tuple[Point, bool] | None:
     if is_constant(u) or u.type.dtype.kind != "f" or c.type.dtype.kind not in "fiu":
         return None
     if not is_constant(c) or c.op.value.size != 1:
+        if u.type.ndim == 0 and c.type.dtype.kind == "f":
+            u, c = c, u  # a number meets each entry of an array
         return (Point(u, c), op is equal) if op is equal or op is not_equal else None
     value, known = float(c.op.value.item()), range_of(u)
     if not math.isfinite(value):
@@ -94,6 +96,7 @@ def _solved(u: Term, value: float) -> Point:
         at = (Fraction(value) - view.constant) / k
         return Point(x, float(at)) if is_term(x) and float_exact(at) else Point(u, value)
     if len(terms) == 2 and not view.constant and not value and terms[0][1] == -terms[1][1]:
-        x, y = (x for x, _ in terms)
-        return Point(x, y) if is_term(x) and is_term(y) and x.type == y.type else Point(u, value)
+        x, y = sorted([x for x, _ in terms], key=lambda x: not is_term(x) or not x.type.ndim)
+        meets = is_term(y) and (x.type == y.type or (y.type.ndim == 0 and x not in reachable(y)))
+        return Point(x, y) if meets else Point(u, value)
     return Point(u, value)

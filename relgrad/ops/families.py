@@ -84,9 +84,15 @@ class Family(Elementwise):
 
 
 def _fourier(n: int, c: int, x: Any) -> Any:
-    """iⁿ·₁F₁(n + 1; c; ix), real part: ∫₀¹ tⁿ(1 − t)^(c − n − 2) cos(xt + nπ/2) dt but for a constant."""
-    from flint import acb
+    """iⁿ·₁F₁(n + 1; c; ix), real part: ∫₀¹ tⁿ(1 − t)^(c − n − 2) cos(xt + nπ/2) dt but for a constant.
 
+    Odd ones are x·iⁿ⁺¹·(n + 1)/c·₂F₃(…; −x²/4), since x is lost beside 1.
+    """
+    from flint import acb, arb
+
+    if n % 2 and abs(x) < 1:
+        above, below = (arb(n + 2) / 2, arb(n + 3) / 2), (arb(3) / 2, arb(c + 1) / 2, arb(c + 2) / 2)
+        return x * ((-1) ** (n // 2 + 1) * (n + 1)) / c * (-x * x / 4).hypgeom(above, below)
     return (acb(0, 1) ** n * acb(0, x).hypgeom_1f1(n + 1, c)).real
 
 
