@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from relgrad.accuracy.result import Accuracy, Errors
 from relgrad.balls.graph import Enclosure, enclose
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.differentiate import pull_along
-from relgrad.errors import AssumptionError
+from relgrad.errors import AssumptionError, GradientError
 from relgrad.interpret import interpret
 from relgrad.kernels.decided import answers
 from relgrad.progress import progress
@@ -163,33 +164,47 @@ def subjects_of(
 ) -> list[tuple[Subject, list[str]]]:
     """f, (x,) → [(f, ["value"]), (∂f, ["gradient x"])]: a function and its gradient, traced, with labels of outputs.
 
-    The gradient is that of the sum of all outputs, each weighted, with respect to the floats among the arguments.
+    The gradient is that of the sum of all outputs, each weighted, with respect to the floats among the arguments. With
+    no `argnums`, arguments by which there is none are left out.
     """
     value = Subject.of(fun, args, library, strategy)
     structure = value.traced.out_structure
     result = [(value, structure.paths("value"))]
     types = [t.type for t in value.traced.outputs]
-    chosen = range(len(args)) if argnums is None else [n % len(args) for n in argnums]
-    leaves = [(i, x) for i in chosen for x in flatten(args[i])[0]]
-    floating = [np.asarray(x).dtype.kind == "f" for _, x in leaves]
-    if not gradient or not any(floating) or not any(t.differentiable for t in types):
+    if not gradient or not any(t.differentiable for t in types):
         return result
     flows = [np.asarray(weights(t.shape), t.dtype if t.differentiable else float) for t in types]
 
-    @functools.wraps(fun)
-    def pullback(*primals: Any) -> Any:
-        """primals → the cotangents of those that are chosen, Σ w·∂f/∂x."""
+    def pulled(chosen: Sequence[int]) -> list[tuple[Subject, list[str]]]:
+        """(0, 2) → [(∂f/∂x, ∂f/∂z)]: the cotangents of the floats among some arguments, if there are any."""
+        leaves = [x for i in chosen for x in flatten(args[i])[0]]
+        floating = [np.asarray(x).dtype.kind == "f" for x in leaves]
+        if not any(floating):
+            return []
 
-        def of_chosen(*some: Any) -> Any:
-            given = dict(zip(chosen, some, strict=True))
-            return fun(*[given.get(i, x) for i, x in enumerate(primals)])
+        @functools.wraps(fun)
+        def pullback(*primals: Any) -> Any:
+            """primals → the cotangents of those that are chosen, Σ w·∂f/∂x."""
 
-        return pull_along(of_chosen, tuple([primals[i] for i in chosen]), structure.unflatten(flows))
+            def of_chosen(*some: Any) -> Any:
+                given = dict(zip(chosen, some, strict=True))
+                return fun(*[given.get(i, x) for i, x in enumerate(primals)])
 
-    pulled = Subject.of(pullback, args, library, strategy)
-    paths = _paths_of(value.traced, chosen)
-    labels = [f"gradient {path}" for path, varies in zip(paths, floating, strict=True) if varies]
-    return [*result, (pulled, labels)]
+            return pull_along(of_chosen, tuple([primals[i] for i in chosen]), structure.unflatten(flows))
+
+        paths = _paths_of(value.traced, chosen)
+        labels = [f"gradient {path}" for path, varies in zip(paths, floating, strict=True) if varies]
+        return [(Subject.of(pullback, args, library, strategy), labels)]
+
+    if argnums is not None:
+        return [*result, *pulled([n % len(args) for n in argnums])]
+    try:
+        return [*result, *pulled(range(len(args)))]
+    except GradientError:
+        for i in range(len(args)):
+            with suppress(GradientError):
+                result += pulled([i])
+        return result
 
 
 def _paths_of(traced: Traced, chosen: Sequence[int]) -> list[str]:

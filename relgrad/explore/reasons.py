@@ -129,14 +129,14 @@ def nearest_rows(place: Term, library: Library, lines: Mapping[Term, str], count
     at least half of each is there.
     """
     nothing = Derivation((place,), (place,), ())
-    found: list[tuple[float, Reason]] = []
+    found: list[tuple[float, Reason, _Trial]] = []
     for row in library:
         trial = _Trial(row, nothing, library, lines)
         near = trial.at(place, 0)
-        if near is not None and trial.fires(place) is None:
-            found.append((near[0], trial.with_change(near[1])))
-    found.sort(key=lambda pair: (-pair[0], pair[1].row))
-    return [reason for score, reason in found[:count] if score >= 0.5]
+        if near is not None and near[0] >= 0.5 and trial.fires(place) is None:
+            found.append((*near, trial))
+    found.sort(key=lambda near: (-near[0], near[1].row))
+    return [trial.with_change(reason) for _, reason, trial in found[:count]]
 
 
 class _Trial:
