@@ -304,3 +304,40 @@ def test_directions_of_rows_and_of_what_is_empty():
         )
     np.testing.assert_array_equal(distance(x[:, :1], -x[:, :1]), [2, 2])
     assert distance(x[:0], x[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("log", "base"), [(np.log, mp.e), (np.log2, mp.mpf(2)), (np.log10, mp.mpf(10))], ids=["e", "2", "10"]
+)
+@pytest.mark.parametrize(
+    ("f", "left", "xs"),
+    [
+        (sp.erf, mp.erfc, [6.0, 0.3, 1e-20]),
+        (lambda x: sp.gammainc(2.0, x), lambda x: (1 + x) * mp.exp(-x), [45.0, 2.0]),
+        (np.cos, lambda x: 2 * mp.sin(x / 2) ** 2, [1e-5, 1.0]),
+    ],
+    ids=["erf", "gammainc", "cos"],
+)
+def test_logarithms_near_zero_are_of_what_is_left_of_one(f, left, xs, log, base):
+    """log f(x) = log(1 − (1 − f(x))), by what is left of one where that is little."""
+    found = rg.stabilize(lambda x: log(f(x)), precise=False)(np.array(xs))
+    with mp.workdps(60):
+        truth = [float(mp.log(1 - left(mp.mpf(x)), base)) for x in xs]
+    np.testing.assert_allclose(found, truth, rtol=4e-15)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "x", [[1e9, 0.25], [0.25, 1e9, 4.0], [1.0], [3.0, 0.0], [1e9, -1.0], [[1e9, 1.0], [1.0, 3.0]]], ids=str
+)
+def test_logarithms_of_shares_near_one(x, kind):
+    """log(x[i]/Σ x) is of what the others have, and log(1 − x[i]/Σ x) of what x[i] has."""
+    x = np.array(x, kind)
+    exact = np.vectorize(mp.mpf, otypes=[object])(x.astype(float))
+    for of in (lambda x: x[..., 0] / np.sum(x, -1), lambda x: 1 - x[..., -1] / np.sum(x, -1)):
+        found = rg.stabilize(lambda x, of=of: np.log(of(x)), precise=False)(x)
+        with mp.workdps(60):
+            share = np.asarray(of(exact), dtype=object)
+            truth = np.vectorize(lambda p: float(mp.log(p)) if p else -np.inf, otypes=[float])(share)
+        assert found.dtype == kind
+        np.testing.assert_allclose(found, truth, rtol=8 * np.finfo(kind).eps)

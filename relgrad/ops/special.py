@@ -27,6 +27,7 @@ __all__ = [
     "gammaln",
     "log_ndtr",
     "mills",
+    "mills_excess",
     "ndtr",
 ]
 
