@@ -341,3 +341,34 @@ def test_logarithms_of_shares_near_one(x, kind):
             truth = np.vectorize(lambda p: float(mp.log(p)) if p else -np.inf, otypes=[float])(share)
         assert found.dtype == kind
         np.testing.assert_allclose(found, truth, rtol=8 * np.finfo(kind).eps)
+
+
+@pytest.mark.parametrize("y", [2e-9, -0.5, 3.0])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: 1 - (1 - x) * (1 - y),
+        lambda x, y: 3 - 3 * (1 + x) ** 2 * (1 - x * y),
+        lambda x, y: y - y * (1 - x) * (1 - y * x) * (1 + x * x),
+    ],
+    ids=["either of two", "a power", "a whole"],
+)
+def test_what_a_product_of_sums_leaves_of_one(f, y):
+    """1 − (1 − x)·(1 − y) = x + (1 − x)·y, which loses nothing where x and y are small."""
+    found = rg.stabilize(f, precise=False)
+    for x in (1e-9, -1e-12, 0.3, 7.0):
+        with mp.workdps(60):
+            truth = float(f(mp.mpf(x), mp.mpf(y)))
+        np.testing.assert_allclose(found(x, y), truth, rtol=4e-15)
+
+
+def test_weighted_logarithms_of_shares_near_one():
+    """w·log p is of what is left of one, and 0 where w is."""
+    x, w = np.array([3e8, 1e3, 0.0]), np.array([2.0, 1.0, 0.0])
+    found = rg.stabilize(lambda x: w * np.log(x / np.sum(x)), precise=False)(x)
+    rest = mp.mpf(1000) / (mp.mpf(300000000) + 1000)
+    np.testing.assert_allclose(found[:2], [float(2 * mp.log1p(-rest)), float(mp.log(rest))], rtol=4e-15)
+    entropy = rg.stabilize(lambda x: -np.sum(sp.xlogy(x / np.sum(x), x / np.sum(x))), precise=False)(x)
+    np.testing.assert_allclose(
+        entropy, float(-(1 - rest) * mp.log1p(-rest) - rest * mp.log(rest)), rtol=4e-15
+    )

@@ -251,6 +251,10 @@ def test_a_ratio_of_mills_beside_what_it_grows_like():
     np.testing.assert_allclose(found, excess, rtol=8e-15)
     slopes = rg.stabilize(lambda x: ratio(x) * (ratio(x) + x), precise=False)(x)
     np.testing.assert_allclose(slopes, np.array(excess) * np.array(mills, float), rtol=1e-13)
+    with mp.workdps(60):
+        curvature = [float(1 - m * (m + x)) for m, x in zip(mills, map(mp.mpf, x.tolist()), strict=True)]
+    found = rg.grad(lambda x: np.sum(x + ratio(x)), precise=False)(x)
+    np.testing.assert_allclose(found, curvature, rtol=2e-12)
 
 
 def test_an_exponential_stays_beside_a_tail_that_does_not_share_its_exponent():
