@@ -292,7 +292,9 @@ def _as_function(t: Term) -> Term:
     elsewhere.
     """
     op = t.op
-    return substitute([op.body], {op.argument: t.rands[0]})[0] if type(op) is Series else t
+    if type(op) is not Series or op.body.op.arity != 1 or not op.body.rands[0].op.as_sum:
+        return t  # a quotient may be 0/0 where its series is not
+    return substitute([op.body], {op.argument: t.rands[0]})[0]
 
 
 def _inside(t: Term) -> Term:
