@@ -126,16 +126,6 @@ def distance_from_mean_under_weighted_softmax(x, y, w, axis):
     )
 
 
-@relation(source="Blanchard, Higham & Higham 2021, section 1")
-def largest_minus_logsumexp(x, axis):
-    """What the largest entry is less the log-sum-exp of all is the largest log-probability."""
-    return (
-        np.max(x, axis=axis, keepdims=True) - logsumexp(x, axis=axis, keepdims=True),
-        np.max(log_softmax(x, axis=axis), axis=axis, keepdims=True),
-        varying_along(x, axis),
-    )
-
-
 @relation(source="a distribution has mass one: max x - Σ p·x = Σ p·(max x - x)")
 def largest_minus_mean(x, y, axis):
     """What a mean under a softmax lacks of the largest, from what each lacks: none of that is negative."""

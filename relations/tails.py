@@ -7,6 +7,7 @@ from relgrad.ops import (
     erfcx,
     log_cosh,
     mills,
+    mills_excess,
     ndtr,
 )
 from relgrad.relation import relation
@@ -20,18 +21,20 @@ def density_over_complementary_error_function(x):
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.3; the ratio of Mills")
 def exponential_over_complementary_error_function(x, y):
-    """An exponential over a tail of the normal distribution, both of which may underflow."""
-    far = x > 0
-    return (
-        np.exp(y) / erfc(x),
-        np.where(far, np.exp(y + x * x) / erfcx(np.where(far, x, 0)), np.exp(y) / np.where(far, 1, erfc(x))),
-    )
+    """A normal density, and an exponential beside it, over its tail."""
+    return np.exp(y - x * x) / erfc(x), np.exp(y) / erfcx(x)
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.3; the ratio of Mills")
 def normal_density_over_distribution_function(x):
     """A normal density over its distribution function, both of which may underflow."""
     return np.exp(-x * x / 2) / ndtr(x), 2 * mills(x) / mills(0.0)
+
+
+@relation(source="the ratio of Mills and its excess, about 1/|x| for x → −∞")
+def excess_over_linear_of_mills_ratio(x):
+    """A ratio of Mills and what it cancels far out, as in its slope."""
+    return x + mills(x), mills_excess(x)
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 7.4.2")

@@ -304,3 +304,71 @@ def test_directions_of_rows_and_of_what_is_empty():
         )
     np.testing.assert_array_equal(distance(x[:, :1], -x[:, :1]), [2, 2])
     assert distance(x[:0], x[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("log", "base"), [(np.log, mp.e), (np.log2, mp.mpf(2)), (np.log10, mp.mpf(10))], ids=["e", "2", "10"]
+)
+@pytest.mark.parametrize(
+    ("f", "left", "xs"),
+    [
+        (sp.erf, mp.erfc, [6.0, 0.3, 1e-20]),
+        (lambda x: sp.gammainc(2.0, x), lambda x: (1 + x) * mp.exp(-x), [45.0, 2.0]),
+        (np.cos, lambda x: 2 * mp.sin(x / 2) ** 2, [1e-5, 1.0]),
+    ],
+    ids=["erf", "gammainc", "cos"],
+)
+def test_logarithms_near_zero_are_of_what_is_left_of_one(f, left, xs, log, base):
+    """log f(x) = log(1 − (1 − f(x))), by what is left of one where that is little."""
+    found = rg.stabilize(lambda x: log(f(x)), precise=False)(np.array(xs))
+    with mp.workdps(60):
+        truth = [float(mp.log(1 - left(mp.mpf(x)), base)) for x in xs]
+    np.testing.assert_allclose(found, truth, rtol=4e-15)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "x", [[1e9, 0.25], [0.25, 1e9, 4.0], [1.0], [3.0, 0.0], [1e9, -1.0], [[1e9, 1.0], [1.0, 3.0]]], ids=str
+)
+def test_logarithms_of_shares_near_one(x, kind):
+    """log(x[i]/Σ x) is of what the others have, and log(1 − x[i]/Σ x) of what x[i] has."""
+    x = np.array(x, kind)
+    exact = np.vectorize(mp.mpf, otypes=[object])(x.astype(float))
+    for of in (lambda x: x[..., 0] / np.sum(x, -1), lambda x: 1 - x[..., -1] / np.sum(x, -1)):
+        found = rg.stabilize(lambda x, of=of: np.log(of(x)), precise=False)(x)
+        with mp.workdps(60):
+            share = np.asarray(of(exact), dtype=object)
+            truth = np.vectorize(lambda p: float(mp.log(p)) if p else -np.inf, otypes=[float])(share)
+        assert found.dtype == kind
+        np.testing.assert_allclose(found, truth, rtol=8 * np.finfo(kind).eps)
+
+
+@pytest.mark.parametrize("y", [2e-9, -0.5, 3.0])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: 1 - (1 - x) * (1 - y),
+        lambda x, y: 3 - 3 * (1 + x) ** 2 * (1 - x * y),
+        lambda x, y: y - y * (1 - x) * (1 - y * x) * (1 + x * x),
+    ],
+    ids=["either of two", "a power", "a whole"],
+)
+def test_what_a_product_of_sums_leaves_of_one(f, y):
+    """1 − (1 − x)·(1 − y) = x + (1 − x)·y, which loses nothing where x and y are small."""
+    found = rg.stabilize(f, precise=False)
+    for x in (1e-9, -1e-12, 0.3, 7.0):
+        with mp.workdps(60):
+            truth = float(f(mp.mpf(x), mp.mpf(y)))
+        np.testing.assert_allclose(found(x, y), truth, rtol=4e-15)
+
+
+def test_weighted_logarithms_of_shares_near_one():
+    """w·log p is of what is left of one, and 0 where w is."""
+    x, w = np.array([3e8, 1e3, 0.0]), np.array([2.0, 1.0, 0.0])
+    found = rg.stabilize(lambda x: w * np.log(x / np.sum(x)), precise=False)(x)
+    rest = mp.mpf(1000) / (mp.mpf(300000000) + 1000)
+    np.testing.assert_allclose(found[:2], [float(2 * mp.log1p(-rest)), float(mp.log(rest))], rtol=4e-15)
+    entropy = rg.stabilize(lambda x: -np.sum(sp.xlogy(x / np.sum(x), x / np.sum(x))), precise=False)(x)
+    np.testing.assert_allclose(
+        entropy, float(-(1 - rest) * mp.log1p(-rest) - rest * mp.log(rest)), rtol=4e-15
+    )

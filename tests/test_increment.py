@@ -795,3 +795,40 @@ def test_exponentials_are_compared_as_they_are_and_not_their_powers():
     x, y = np.array([1.0, 2.0]), np.array([100.0, 300.0])
     for precise in (True, False):
         assert rg.stabilize(distance, precise=precise)(x, y) == pytest.approx(distance(x, y), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("f", "at"),
+    [
+        (lambda m, n, k: m.gammaln(n + 1) - m.gammaln(n + k), (1e9, 3.0)),
+        (lambda m, n, k: m.gammaln(n) - m.gammaln(n - k + 1), (1e9, 300.0)),
+        (lambda m, n, k: m.gammaln(n + 1) - m.gammaln(k + 1) - m.gammaln(n - k + 1), (1e9, 3.0)),
+        (lambda m, n, k: m.gammaln(k + n) - m.gammaln(k + 1) - m.gammaln(n), (1e9, 3.0)),
+    ],
+    ids=["a rising factorial", "a falling one", "a binomial coefficient", "one of a negative number"],
+)
+def test_a_function_with_a_series_is_near_the_same_without_one(f, at):
+    """log Γ(x + 1) is read as a series where x is near 0, and log Γ(x) is not: both are one function."""
+    found = rg.stabilize(partial(f, PLAIN), precise=False)(*at)
+    assert ulps(found, f(EXACT, *map(mp.mpf, at))) < 32
+    slopes = rg.grad(partial(f, PLAIN), argnums=(0, 1), precise=False)(*at)
+    for i, slope in enumerate(slopes):
+        truth = mp.diff(partial(f, EXACT), at, tuple(int(i == k) for k in range(2)))
+        assert ulps(slope, truth) < 64
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3,), ()), ((), (2,)), ((2, 3), (3,)), ((2, 1), (3,)), ((1,), (2, 3)), ((0,), ())]
+)
+@pytest.mark.parametrize("name", ["gammaln", "tanh³ x", "x·eˣ"])
+def test_what_is_near_may_have_fewer_axes(name, shapes):
+    """f(y + h) − f(y) where y is stretched along axes that h has."""
+    f, rng = FUNCTIONS[name], np.random.default_rng(1)
+    h, y = (rng.uniform(0.5, 1.0, shape) * scale for shape, scale in zip(shapes, (1e-9, 1.0), strict=True))
+    found = rg.stabilize(lambda h, y: f(PLAIN, y + h) - f(PLAIN, y), precise=False)(h, y)
+    exact = np.vectorize(lambda h, y: f(EXACT, mp.mpf(y) + mp.mpf(h)) - f(EXACT, mp.mpf(y)), otypes=[object])
+    truth = exact(h, y) if h.size else np.zeros(0)
+    assert found.shape == truth.shape
+    np.testing.assert_allclose(found, truth.astype(float), rtol=1e-14)
+    whole = rg.stabilize(lambda h, y: np.sum(f(PLAIN, y + h) - f(PLAIN, y)), precise=False)(h, y)
+    np.testing.assert_allclose(whole, float(np.sum(truth)), rtol=1e-14)

@@ -240,6 +240,44 @@ def test_a_normal_density_over_its_distribution_function():
     )
 
 
+def test_a_ratio_of_mills_beside_what_it_grows_like():
+    """x + φ(x)/Φ(x) is about 1/|x|: as it is in the slope of the ratio, and in moments of a truncated normal."""
+    x = np.array([-1e4, -40.0, -3.0, 0.5, 30.0])
+    ratio = lambda x: np.exp(-x * x / 2) / np.sqrt(2 * pi) / sp.ndtr(x)
+    with mp.workdps(60):
+        mills = [mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi) / mp.ncdf(x) for x in map(mp.mpf, x.tolist())]
+        excess = [float(m + x) for m, x in zip(mills, x.tolist(), strict=True)]
+    found = rg.stabilize(lambda x: x + ratio(x), precise=False)(x)
+    np.testing.assert_allclose(found, excess, rtol=8e-15)
+    slopes = rg.stabilize(lambda x: ratio(x) * (ratio(x) + x), precise=False)(x)
+    np.testing.assert_allclose(slopes, np.array(excess) * np.array(mills, float), rtol=1e-13)
+    with mp.workdps(60):
+        curvature = [float(1 - m * (m + x)) for m, x in zip(mills, map(mp.mpf, x.tolist()), strict=True)]
+    found = rg.grad(lambda x: np.sum(x + ratio(x)), precise=False)(x)
+    np.testing.assert_allclose(found, curvature, rtol=2e-12)
+
+
+def test_an_exponential_stays_beside_a_tail_that_does_not_share_its_exponent():
+    """e^y·erfc(x) has the digits of its factors; e^(y + x²)·erfc(x) = e^y·erfcx(x) has those that x² takes."""
+    apart = rg.stabilize(lambda y, x: np.exp(y) * sp.erfc(x), precise=False)
+    assert "np.exp(y) * erfc(x)" in apart.source(0.5, 0.3)
+    np.testing.assert_allclose(apart(800.0, 30.0), float(mp.exp(800) * mp.erfc(30)), rtol=1e-13)
+    shared = rg.stabilize(lambda y, x: np.exp(y + x * x) * sp.erfc(x), precise=False)
+    np.testing.assert_allclose(shared(0.5, 1e5), float(mp.exp(0.5) / (mp.sqrt(mp.pi) * 1e5)), rtol=1e-10)
+
+    def time_value(s, k, t, r, v):
+        d = (np.log(s / k) + (r + v * v / 2) * t) / (v * np.sqrt(t))
+        return s * sp.ndtr(d) - k * np.exp(-r * t) * sp.ndtr(d - v * np.sqrt(t)) - (s - k * np.exp(-r * t))
+
+    at = 100.0, 100.0000001, 1e-3, 0.02, 0.2
+    convexity = rg.grad(rg.grad(time_value), precise=False)(*at)
+    with mp.workdps(60):
+        s, k, t, r, v = map(mp.mpf, at)
+        d = (mp.log(s / k) + (r + v * v / 2) * t) / (v * mp.sqrt(t))
+        truth = float(mp.npdf(d) / (s * v * mp.sqrt(t)))
+    np.testing.assert_allclose(convexity, truth, rtol=8e-15)
+
+
 def test_the_variance_of_a_filter_is_no_difference():
     def steps(p, r, q):
         for _ in range(3):

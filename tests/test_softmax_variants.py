@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -622,4 +623,52 @@ def test_a_log_sum_exp_of_rows_beside_the_exponents_of_all_rows():
     of_all = lambda x, z: np.log(np.exp(x) + np.sum(np.exp(z), axis=1))[:, None] - x
     np.testing.assert_allclose(
         rg.stabilize(of_all)(x, z), [[np.exp(-39.0) + np.exp(-38.0), -10], [10, 0]], atol=1e-15
+    )
+
+
+@pytest.mark.parametrize(
+    ("f", "parameters"),
+    [
+        (lambda m, y, k: m.max(y) - m.log(m.sum(m.exp(y))), [0.0]),
+        (lambda m, y, k: m.log(m.sum(m.exp(k * y))) - k * m.max(y), [50.0, -3.0]),
+        (lambda m, y, k: m.min(y) + k * m.log(m.sum(m.exp(-y / k))), [0.01, 2.0]),
+        (lambda m, y, k: 7 * k * m.log(m.sum(m.exp(-30 * y))) / 30 + 7 * k * m.min(y), [0.5]),
+    ],
+    ids=["the largest", "a multiple", "an energy", "a number of times"],
+)
+def test_an_extreme_beside_a_sum_of_exponentials_of_its_multiples(f, parameters):
+    """k·max y − log Σ e^(k·y) is the logarithm of the share of the largest, whatever the sign of k."""
+    exact = SimpleNamespace(
+        max=max, min=min, log=mpmath.log, sum=sum, exp=np.vectorize(mpmath.exp, otypes=[object])
+    )
+    for y in ([-1.3, -1.1, 0.4], [0.25, 0.25, 30.0], [2.0, 1.0, 2.0]):
+        for k in parameters:
+            with mpmath.workdps(150):
+                at = np.array(list(map(mpmath.mpf, y)), dtype=object)
+                value = float(f(exact, at, mpmath.mpf(k)))
+                steps = [mpmath.mpf(10) ** -30 * e for e in np.eye(3, dtype=int).tolist()[0]]
+                slope = float(
+                    (f(exact, at + steps, mpmath.mpf(k)) - f(exact, at - steps, mpmath.mpf(k)))
+                    / (2 * steps[0])
+                )
+            found = rg.stabilize(lambda y, k: f(np, y, k), precise=False)(np.array(y), k)
+            np.testing.assert_allclose(found, value, rtol=2e-13)
+            if y.count(y[0]) == 1:
+                found = rg.grad(lambda y, k: f(np, y, k), precise=False)(np.array(y), k)[0]
+                np.testing.assert_allclose(found, slope, rtol=2e-13)
+
+
+def test_an_extreme_beside_a_sum_of_exponentials_along_an_axis():
+    y, k = np.array([[1.0, 3.0, 2.0], [0.5, 0.0, -9.0]]), np.array([[40.0], [-2.0]])
+    f = lambda y, k: np.log(np.sum(np.exp(k * y), 1, keepdims=True)) - k * np.max(y, 1, keepdims=True)
+    with mpmath.workdps(60):
+        truth = [
+            [float(mpmath.log(sum(mpmath.exp(c * (x - max(row))) for x in row)))]
+            for row, (c,) in zip(y.tolist(), k.tolist(), strict=True)
+        ]
+    np.testing.assert_allclose(rg.stabilize(f, precise=False)(y, k), truth, rtol=1e-13)
+    varies = rg.stabilize(lambda y, k: np.log(np.sum(np.exp(k * y))) - k * np.max(y), precise=False)
+    weights = np.array([0.5, 1.0, 2.0])
+    np.testing.assert_allclose(
+        varies(y[0], weights), np.log(np.sum(np.exp(weights * y[0]))) - weights * 3.0, rtol=1e-14
     )

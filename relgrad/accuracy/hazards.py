@@ -109,7 +109,9 @@ def _at(
     with np.errstate(all="ignore"):
         computed = dict(zip(nodes, interpret(nodes, values), strict=True))
         better = flatten(subject.rewritten(*args))[0]
+        plain = interpret(subject.derived.after, values)
     truth, limiting = subject.truth(args)
+    in_range = [_error(x, t) <= ALARM for x, t in zip(plain, truth, strict=True)]
     wrong = [_error(computed[root], t) for root, t in zip(roots, truth, strict=True)]
     lost = [_lost(computed[root], *rest) for root, *rest in zip(roots, better, truth, strict=True)]
     if max(wrong, default=0.0) <= ALARM and not any(lost):
@@ -132,7 +134,8 @@ def _at(
             culprits, bits = _culprits(root, values, computed, exact, errors, truth[index]), wrong[index]
         for node in culprits:
             place, kind = _birth(node, computed, exact)
-            relations = _removing(subject.derived, node, place) if cured else ()
+            by_relations = cured and (kind not in ("overflow", "underflow") or in_range[index])
+            relations = _removing(subject.derived, node, place) if by_relations else ()
             # Without a relation it is the extended range of rewritten functions that cures.
             if extreme and not relations:
                 continue

@@ -312,6 +312,13 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
             lambda: 1.0 - whole(a) ** 2 / (float(a.shape[-1]) * whole(a * a)),
         )
     )(),
+    "extreme_beside_sum": lambda g, a, b, c, d: g.one_of(
+        (
+            lambda: np.max(a, -1, keepdims=True) - logsumexp(a, axis=-1, keepdims=True),
+            lambda: logsumexp(a * -2.0, axis=-1, keepdims=True) / 2.0 + np.min(a, -1, keepdims=True),
+            lambda: logsumexp(a * whole(b), axis=-1, keepdims=True) - np.max(a, -1, keepdims=True) * whole(b),
+        )
+    )(),
     "lacking_entropy": lambda g, a, b, c, d: g.one_of(
         (
             lambda: np.log(float(a.shape[-1])) + whole(shares(a) * np.log(shares(a))),

@@ -42,7 +42,7 @@ from relgrad.ops.increments import Difference, Telescope, difference_of
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.selection import where
 from relgrad.ops.structure import RESHAPES
-from relgrad.term import Term, is_term, kept, reachable, subterms
+from relgrad.term import Term, is_term, kept, reachable, substitute, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
@@ -80,19 +80,22 @@ def _once(t: Term, name: str, make: Callable[[Term], Any]) -> Any:
 def _incremented(t: Term) -> Term | None:
     """k·f(x) − k·f(y) + … → k·Δf(x, y, x − y) + …: the first pair of opposite summands that has a distance; or None.
 
-    Of what either of the two makes pairs with, the nearest: f(a + k) − f(a), if there is −f(a), not f(a + k) − f(b).
+    Of what either of the two makes pairs with, the nearest: f(a + k) − f(a), if there is −f(a), not f(a + k) − f(b);
+    and f(n) − f(n − k) rather than f(n) − f(k), of two inputs.
     f(x)/f(y) − 1 → Δf(x, y, x − y)/f(y): of a quotient and a number as well. Of a sum that a view holds.
     """
     if not t.ground or is_wide(t, SUM):
         return None
     view, search = sum_of(t), Search()
     pairs = ((p, q, k) for p, q, k in _opposite(alike(t)) if not (is_datum(p) and is_datum(q)))
-    found = ((p, q, k, d.term) for p, q, k in pairs if (d := search.of_summands(p, q)) is not None)
+    found = ((p, q, k, d) for p, q, k in pairs if (d := search.of_summands(p, q)) is not None)
     first = next(found, None)
     if first is not None:
         rivals = [first, *[other for other in found if other[0] is first[0] or other[1] is first[1]]]
-        p, q, k, new = min(rivals, key=lambda pair: sum(1 for _ in subterms(pair[3])))
-        return exchanged(t, [(p, k), (q, -k)], SumView(0, {new: k}))
+        p, q, k, d = min(
+            rivals, key=lambda pair: (len(pair[3].taken), sum(1 for _ in subterms(pair[3].term)))
+        )
+        return exchanged(t, [(p, k), (q, -k)], SumView(0, {d.term: k}))
     for p, k in view.terms.items() if view.constant else ():
         if is_term(p) and _is_real(p) and any(e < 0 for e in product_of(p).factors.values()):
             one = constant(float(-view.constant / k), p.type.dtype)
@@ -263,7 +266,7 @@ def _head(t: Term) -> Any:
 
 
 def _op_inside(t: Term) -> Any:
-    return t.op if isinstance(t.op, _MOVES) else None if is_datum(t) else _pushed(t).op
+    return t.op if isinstance(t.op, _MOVES) else None if is_datum(t) else _as_function(_pushed(t)).op
 
 
 _MOVES = *RESHAPES, Concatenate
@@ -282,6 +285,16 @@ def is_datum(t: Term) -> bool:
 def _pushed(t: Term) -> Term:
     """sin(x)[1:] → sin(x[1:]), kept on the term."""
     return _once(t, "pushed", _inside)
+
+
+def _as_function(t: Term) -> Term:
+    """series{log Γ(x + 1)}(z) → log Γ(z + 1): a series as the function that it is of, which may stand without one
+    elsewhere.
+    """
+    op = t.op
+    if type(op) is not Series or op.body.op.arity != 1 or not op.body.rands[0].op.as_sum:
+        return t  # a quotient may be 0/0 where its series is not
+    return substitute([op.body], {op.argument: t.rands[0]})[0]
 
 
 def _inside(t: Term) -> Term:
@@ -380,6 +393,8 @@ class Search:
         x, y = _pushed(x), _pushed(y)
         if x is y:
             return Distance(fit(constant(0.0, dtype_of(x)), x))
+        if x.op is not y.op:
+            x, y = _as_function(x), _as_function(y)
         if x.op.as_sum or y.op.as_sum:
             return self.of(x, y)
         return self._of_products(x, y) or self._of_applications(x, y)
@@ -470,11 +485,11 @@ def _is_real(x: Any) -> bool:
 
 
 def _comparable(x: Any, y: Any) -> bool:
-    """Whether two terms are real arrays of one type, or stretched, entry by entry: sin(x) of (3,), y of (1,): yes."""
+    """Whether two terms are real arrays of one type, or stretched, entry by entry: sin(x) of (3,), y of (): yes."""
     if not (_is_real(x) and is_term(y) and isinstance(y.type, ArrayType)):
         return False
-    stretched = x.type.dtype == y.type.dtype and x.type.ndim == y.type.ndim and bool(x.rands or y.rands)
-    extents = zip(x.type.shape, y.type.shape, strict=True) if stretched else ()
+    stretched = x.type.dtype == y.type.dtype
+    extents = zip(x.type.shape[::-1], y.type.shape[::-1], strict=False)
     stretched = stretched and all(m == n or 1 in (m, n) for m, n in extents)
     return x.type == y.type or (stretched and all(t.op.elementwise or is_datum(t) for t in (x, y)))
 

@@ -1,6 +1,7 @@
 """What products of shares leave of one, and factors that they leave in common.
 
 1 − σ(x)·(1 − y)     σ(−x) + σ(x)·y         (1 − p) − (1 − p)·q     (1 − p)·(1 − q)
+(1 + x)·(1 + y) − 1  x + (1 + x)·y
 1 − max(σ(x), c)     min(σ(−x), 1 − c)      σ(x) − y                (1 − y)·σ(x) − y·σ(−x)
 1 − Π (1 − xᵢ)       −prod1pm1(−x)          1 − Π (1 − xᵢ)ⁿ         −prod1pm1(power1pm1(−x, n))
 x² + y² − 2·x·y·eᶻ   (x − y)² − 2·x·y·(eᶻ − 1)         x² + y² − 2·x·y·cos z   (x − y)² + 2·x·y·versin z
@@ -227,7 +228,7 @@ def complemented_sum(t: Term) -> Any:
             c = -k * taken.coefficient
             for one, outside in _wholes(view, taken, c):
                 within = {b: e for b, e in taken.factors.items() if b not in outside.factors}
-                shares = {b: e for b, e in within.items() if is_term(b) and complement_of(b) is not None}
+                shares = {b: e for b, e in within.items() if is_term(b) and _is_share(b, within)}
                 if not shares or (taken.factors == shares and _is_left_to_rows(view, shares)):
                     continue
                 rest = _left_of_product(ProductView(1, within), dtype, outside)
@@ -245,6 +246,16 @@ def _wholes(view: SumView, product: ProductView, k: Any) -> Iterator[tuple[SumVi
         whole = product_of(part)
         if n * whole.coefficient == k and whole.factors.items() < product.factors.items():
             yield SumView(0, {part: n}), ProductView(1, whole.factors)
+
+
+def _is_share(b: Term, within: dict[Any, Any]) -> bool:
+    """σ(x) → True;    1 − x → True beside another such factor: whether a factor says what it leaves of one.
+
+    The power of one sum is a row's, and of a quotient the divisor is what both are brought over.
+    """
+    if complement_of(b) is not None:
+        return True
+    return len(within) > 1 and min(within.values()) > 0 and _left(b) is not None
 
 
 def _is_left_to_rows(view: SumView, shares: dict[Term, Any]) -> bool:

@@ -3,6 +3,7 @@
 log n + Σ p·log p, Σ p = 1                Σ D(p, 1/n)
 log 2 + p·log p + (1 − p)·log(1 − p)     D(p, ½) + D(1 − p, ½)
 Σ u·log u, Σ u = n                      Σ D(u, 1)
+k·max y − log Σ e^(k·y)                  log_softmax(k·y)[y = max y]
 
 D(x, y) = x·log(x/y) − x + y is the I-divergence. Where n parts add up to s, Σ p·log p is Σ D(p, s/n) + s·log(s/n).
 """
@@ -11,25 +12,62 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import permutations
+from itertools import product as pairs_of
 from typing import Any
 
 import numpy as np
 from quicktions import Fraction
 
 from relgrad.logic.build import build_product, fit, fitted
+from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.group import ProductView, SumView, added, multiplied, renamed
 from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.space import product
 from relgrad.logic.view import SHARED, product_of, sum_of, summand
 from relgrad.op import as_term, constant, holds_nan, is_constant
 from relgrad.ops.arithmetic import divide, subtract
+from relgrad.ops.comparison import equal
 from relgrad.ops.differences import i_divergence, xlog_ratio
+from relgrad.ops.extremes import Max, Min
 from relgrad.ops.moments import centred
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
+from relgrad.ops.softmax import LogSoftmax, LogSumExp
 from relgrad.ops.stable import xlog1py, xlogy
 from relgrad.term import Term, is_term
 from relgrad.trace.tracer import Tracer
+
+
+def extreme_beside_sum(t: Term) -> Term | None:
+    """k·max y − log Σ e^(k·y) → log_softmax(k·y)[y = max y];    k·min y − log Σ e^(k·y) → log_softmax(k·y)[y = min y]:
+    a log-sum-exp beside the extreme of what it is of, as the logarithm of the share that this has; or None.
+    """
+    view, dtype = sum_of(t), dtype_of(t)
+    if not 1 < len(view.terms) <= SHARED:
+        return None
+    for (part, c), (other, n) in permutations(view.terms.items(), 2):
+        whole, beside = product_of(part), product_of(other)
+        for total, of in pairs_of(whole.factors, beside.factors):
+            if not (is_term(total) and type(total.op) is LogSumExp and len(total.rands) == 1):
+                continue
+            if not (is_term(of) and isinstance(of.op, (Max, Min)) and of.op.axes == total.op.axes):
+                continue
+            k = multiplied((product_of(total.rands[0]), 1), (product_of(of.rands[0]), -1))
+            outside = multiplied((whole, 1), (ProductView(1, {total: 1}), -1))
+            left = multiplied((beside, 1), (ProductView(1, {of: 1}), -1), (outside, -1), (k, -1))
+            if left.factors or left.coefficient * n != -c:
+                continue
+            if not all(is_constant_along(b, of.op.axes) for b in k.factors):
+                continue
+            own = equal(of.rands[0], of)
+            shares = where(own, LogSoftmax(of.op.axes).make_node(total.rands[0]), 0.0)
+            found = divide(
+                *[Sum(of.op.axes).make_node(x) for x in (shares, where(own, constant(1.0, dtype), 0.0))]
+            )
+            new = summand(multiplied((outside, 1), (product_of(found), 1)), None, dtype)
+            return fit(rebuilt(added((view, 1), (SumView(0, {part: c, other: n}), -1), (new, -c)), t), t)
+    return None
 
 
 def lacking_entropy(t: Term) -> Term | None:

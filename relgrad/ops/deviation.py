@@ -162,6 +162,9 @@ class Complement(RowsOp):
     def range_of(self, *ranges: Interval) -> Interval:
         return Interval(0.0, 1.0) if ranges[0].nonnegative else REAL
 
+    def complement(self, p: Any) -> Any:
+        return p / self._sum(p)
+
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (p,), (g,) = inputs, output_gradients
         return [-Deviation(self.axes)(g, p) / self._sum(p)]

@@ -14,7 +14,7 @@ from relgrad.implementations import implements
 from relgrad.op import as_term
 from relgrad.ops.arithmetic import sqrt
 from relgrad.ops.elementwise import elementwise
-from relgrad.ops.families import digamma, stirling
+from relgrad.ops.families import digamma, erfcx_n, stirling
 from relgrad.ops.intervals import increasing
 from relgrad.types import POSITIVE, REAL, UNIT, Interval
 
@@ -27,6 +27,7 @@ __all__ = [
     "gammaln",
     "log_ndtr",
     "mills",
+    "mills_excess",
     "ndtr",
 ]
 
@@ -82,6 +83,16 @@ ndtri = elementwise(
     ball=lambda x: -((2 * x).erfcinv()) * (x * 0 + 2).sqrt(),
     outside=lambda x: np.logical_or(x < 0, x > 1),
 )
+
+
+def _excess_slope(g: Any, out: Any, x: Any) -> Any:
+    """g·(1 − m·(x + m)), m = φ(x)/Φ(x): about g/x² far out, where it is g/2·(log erfcx)″(−x/√2)."""
+    far = x < -1
+    at = np.where(far, -x * math.sqrt(0.5), 1.0)
+    value, slope, curvature = (erfcx_n(at, n) for n in range(3))
+    return g * np.where(far, (curvature / value - np.square(slope / value)) / 2, 1 - mills(x) * out)
+
+
 mills = elementwise(
     kernels.mills,
     lambda g, out, x: -g * out * mills_excess(x),
@@ -91,7 +102,7 @@ mills = elementwise(
 )
 mills_excess = elementwise(
     kernels.mills_excess,
-    lambda g, out, x: g * (1 - mills(x) * out),
+    _excess_slope,
     range=POSITIVE,
     laws=Laws(monotone=1),
     ball=lambda x: x + _ball_mills(x),

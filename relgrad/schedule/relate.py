@@ -20,6 +20,7 @@ from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
 from relgrad.logic.complements import (
     apart_sum,
+    complement_of,
     complemented_sum,
     from_one,
     labelled_sum,
@@ -28,7 +29,7 @@ from relgrad.logic.complements import (
 )
 from relgrad.logic.conditions import Goal
 from relgrad.logic.distances import squared_distances
-from relgrad.logic.entropies import lacking_entropy, relative_entropy
+from relgrad.logic.entropies import extreme_beside_sum, lacking_entropy, relative_entropy
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
 from relgrad.logic.moments import about_means, beside_projection, without_offset
@@ -55,10 +56,13 @@ from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
 from relgrad.logic.view import sum_of
 from relgrad.logscale.domain import is_exponential, stated_logarithm
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import add, divide, float_power, multiply, power, sqrt
+from relgrad.ops.arithmetic import add, divide, float_power, multiply, negative, power, sqrt
+from relgrad.ops.comparison import equal
+from relgrad.ops.differences import log_quotient
 from relgrad.ops.exponential import exp, log
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.selection import where
+from relgrad.ops.stable import xlogy
 from relgrad.relation import Library, Relation
 from relgrad.term import Term, is_term, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
@@ -309,6 +313,31 @@ def _without_divisor(whole: Term) -> Term:
     return whole.rands[0] if whole.op is divide and is_constant(whole.rands[1]) else whole
 
 
+def log_near_one(t: Term) -> Term | None:
+    """log(erf(x)) → log_quotient(erf(x), 1, −erfc(x)), which is log(1 − erfc(x)) where erf(x) is near one:
+    the logarithm of what knows what it leaves of one; or None.
+
+    Of a share x[i]/Σ x, too; log₂ as log/log 2, and xlogy(w, x) as w·log x where w is not 0.
+    """
+    *weight, x = t.rands
+    part = log.make_node(x)
+    if weight:
+        whole = where(equal(*weight, 0.0), 0.0, multiply(*weight, part))
+    else:
+        whole = t if t.op is log else as_term(t.op.definition(Tracer(x)))
+    left = complement_of(x)
+    if left is None or (not weight and _without_divisor(whole) is not part):
+        return None
+    quotient = log_quotient.make_node(x, constant(1.0, x.type.dtype), negative(left))
+    return fit(substitute([whole], {part: fit(quotient, part)})[0], t)
+
+
+def may_be_near_zero(t: Term) -> bool:
+    """log(erf(x)) → True, log(x) → False: whether `log_near_one` is asked of a term."""
+    is_log = t.op.elementwise and len(t.rands) == 1 and (t.op is log or _may_be_logarithm(t.op))
+    return (is_log or t.op is xlogy) and t.ground and complement_of(t.rands[-1]) is not None
+
+
 def _inner_product(t: Term, v: Any, m: Any, library: Library, note: Note, theories: int) -> Goal:
     """a @ b = Σ aᵢ·bᵢ → v: the goal that a relation holds of a row times a column as the sum of products that it is."""
 
@@ -432,6 +461,9 @@ AFTER = (
 )
 LOG_INCREMENT = Law("log_increment", log_incremented, "the log of one program at two near points")
 COMPLEMENT_IN_LOG = Law("complement", log_of_complement, "a logarithm is of what is left of one")
+LOG_NEAR_ONE = Law(
+    "log_near_one", log_near_one, "a logarithm near zero is of what its argument leaves of one"
+)
 FROM_ONE = Law(
     "from_one", from_one, "errors of what is near one are multiplied, those of its distance are not"
 )
@@ -443,6 +475,7 @@ BEFORE = (
     Law("square_at_one", square_at_one, "a sum is a square where a factor is one", SUM),
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
     Law("beside_projection", beside_projection, "what Cauchy and Schwarz leave is beside a projection", SUM),
+    Law("extreme_beside_sum", extreme_beside_sum, "the largest of a log-sum-exp has a share of it", SUM),
     Law("centre", about_means, "a shift of the data changes nothing", SUM),
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),
 )

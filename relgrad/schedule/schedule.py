@@ -52,6 +52,7 @@ from relgrad.schedule.relate import (
     AFTER,
     INCREMENTS,
     INTO_MASK,
+    LOG_NEAR_ONE,
     ROOT,
     Found,
     Law,
@@ -61,6 +62,7 @@ from relgrad.schedule.relate import (
     laws,
     lengths,
     made_by,
+    may_be_near_zero,
     may_be_root,
     may_relate,
     noted,
@@ -435,6 +437,8 @@ class _Run:
             found.append((_folded(t, v, m),))
         if SINK in moves and theories and is_real and self.fuel >= 0:
             found.append(laws(t, v, m, (INTO_MASK,), theories, self._note))
+        if SINK in moves and is_real and self.fuel >= 0 and may_be_near_zero(t):
+            found.append((LOG_NEAR_ONE.goal(t, v, m, self._note),))
         return found
 
     def _related(self, t: Term, v: Any, m: Any, within: int) -> Iterator[Goal]:
@@ -786,13 +790,13 @@ def _cancels_inside(t: Term, within: int) -> bool:
 
 
 def _is_late(t: Term) -> bool:
-    """Whether a term may be folded, or be a mask into which factors sink."""
-    return _of_constants(t) or is_masking(t)
+    """Whether a term may be folded, or be a mask into which factors sink, or a logarithm of what may be near one."""
+    return _of_constants(t) or is_masking(t) or may_be_near_zero(t)
 
 
 def _at_rest(roots: Sequence[Term]) -> dict[Key, Term]:
-    """x·y + sin(2.0) → {x: x, y: y, x·y: x·y}: what has no constants to fold in it, and no mask to sink into; by all
-    its keys.
+    """x·y + sin(2.0) → {x: x, y: y, x·y: x·y}: what has no constants to fold in it, no mask to sink into, and no
+    logarithm near zero; by all its keys.
     """
     moved: set[Term] = set()
     found: dict[Key, Term] = {}
