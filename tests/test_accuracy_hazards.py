@@ -237,6 +237,14 @@ def test_a_singular_matrix_is_no_input_but_that_of_the_caller():
         rg.lint(lambda m: np.linalg.inv(m))(np.zeros((2, 2)))
 
 
+def test_arguments_by_which_there_is_no_gradient_are_left_out():
+    f = lambda k, x: np.log(scipy.special.gammaincc(k + 1, x))
+    with pytest.raises(rg.GradientError, match="gammaincc"):
+        rg.grad(f)(3.0, 2.0)
+    assert [e.label for e in rg.accuracy(f, 3.0, 2.0, points=3).outputs] == ["value", "gradient x"]
+    assert isinstance(list(rg.lint(f, points=3)(3.0, 2.0)), list)
+
+
 def test_samplers_say_which_inputs_to_try():
     assert list(rg.lint(softplus)(rg.floats(1.0, 100.0))) == []
     assert {h.kind for h in rg.lint(softplus)(rg.floats(1.0, 1000.0))} == {"overflow"}

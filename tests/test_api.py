@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import inspect
 import linecache
+import re
 import sys
 import threading
 import weakref
@@ -22,6 +23,7 @@ import numpy as np
 import pytest
 from differences import assert_close
 from relgrad.relations import LIBRARY
+from scipy import special
 from threads import failures
 
 import relgrad as rg
@@ -733,6 +735,35 @@ def test_keyword_arguments_may_have_any_name(word: str) -> None:
     scope: dict = {}
     exec(rg.stabilize(only).source(**{word: x}), scope)
     np.testing.assert_allclose(scope["stabilize_only"](**{word: x}), 900.0)
+
+
+def _cell(a: Any, b: Any, x: Any) -> Any:
+    """An op is made of one of the same name as a kernel that the program as written calls."""
+    return np.log(special.ndtr(b - x) - special.ndtr(a - x))
+
+
+def _divergence(x: Any, y: Any) -> Any:
+    """An op is made of one that is made: Change(LogSoftmax((-1,)), (0,))."""
+    p, q = (np.exp(z) / np.sum(np.exp(z)) for z in (x, y))
+    return np.sum(p * (np.log(p) - np.log(q)))
+
+
+@pytest.mark.parametrize(
+    ("fun", "args"),
+    [
+        (_cell, (0.5, 0.7, 1.0)),
+        (lambda a, k: special.gammaln(a + k) - special.gammaln(a), (40.5, 1.0)),
+        (_divergence, (np.array([1.0, 2.0]), np.array([1.5, 2.5]))),
+    ],
+)
+def test_the_text_of_a_program_runs_by_itself(fun: Callable[..., Any], args: Any) -> None:
+    for program in (rg.stabilize(fun), rg.grad(fun)):
+        scope: dict[str, Any] = {}
+        text = program.source(*args)
+        assert "must be defined" not in text
+        exec(text, scope)
+        written = re.findall(r"^def (\w+)\(", text, re.MULTILINE)[-1]
+        np.testing.assert_allclose(scope[written](*args), program(*args), rtol=1e-12)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
+from counting import counted
 
 import relgrad as rg
+from relgrad.explore import reasons
 from relgrad.explore.reasons import (
     CONDITION,
     FIRED,
@@ -176,6 +178,14 @@ def test_hazards_that_remain():
     assert f"{ROW}, nearly:" in str(found)
     assert all(reason.gate != FIRED for reason in near)
     assert str(rg.why_not(lambda x: np.log(1 + np.exp(x)))(1.0)) == "no hazard remains"
+
+
+def test_changes_are_looked_for_where_they_are_told_only():
+    """Of all rows that nearly match, three are told at each hazard, each with at most 12 parts and the place."""
+    ask = rg.why_not(lambda x, k: (1 - x) * x**k / (1 - x ** (k + 1)), points=20)
+    found = ask(0.9, 5.0)
+    assert len(found)
+    assert counted(reasons, "_equal", lambda: ask(0.9, 5.0)) <= len(found) * reasons.NEAR * 13
 
 
 def test_all_that_can_be_done_at_a_place():
