@@ -44,6 +44,9 @@ class Analytic:
     def is_zero(self) -> bool:
         return self.z.is_zero()
 
+    def pi(self) -> Analytic:
+        return Analytic(self.z.pi())
+
     def __eq__(self, other: object) -> bool:
         if self.z.overlaps(Analytic(other).z):
             raise TypeError("whether complex balls that meet are equal is not known")

@@ -20,12 +20,14 @@ from relgrad.errors import TraceError
 from relgrad.implementations import implements
 from relgrad.leaf import grad_not_implemented
 from relgrad.op import Op, as_term, is_constant
+from relgrad.ops.arithmetic import absolute, negative
 from relgrad.ops.casting import cast
 from relgrad.ops.differences import boxcox
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.families import DigammaN, digamma, log1prel_n
 from relgrad.ops.special import betaln, gamma, gammaln
 from relgrad.ops.stable import rel_entr, xlog1py, xlogy
+from relgrad.term import Term
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
 
 _sp = scipy.special
@@ -225,6 +227,15 @@ class Bessel(Elementwise):
 
     def _at_order(self, x: Any) -> Any:
         return getattr(kernels, self.kind)(self.order, x)
+
+    def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
+        """Iₙ(x) = iveₙ(x)·e^|x|, Kₙ(x) = kveₙ(x)·e^−x."""
+        if self.kind not in ("iv", "kv"):
+            return None
+        (x,) = node.rands
+        return Bessel(f"{self.kind}e", self.order).make_node(x), (
+            absolute if self.kind == "iv" else negative
+        ).make_node(x)
 
     def outside(self, *operands: Any) -> Any:
         return operands[0] < 0 if self.kind in _OF_POSITIVE else None

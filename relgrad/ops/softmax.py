@@ -181,6 +181,19 @@ class Gibbs(RowsOp):
             log = LogSoftmax(self.axes).make_node(x)
         return None, log if self.power == 1 else multiply(constant(self.power), log)
 
+    def log_size(self, *operands: Any) -> tuple[Any, Any] | None:
+        """log|gibbs(a, x, w)| = −power·log Σ w·s·e^(x − a), s the sign of the sum, where weights may be of either.
+
+        None where a has several entries for one sum: what each takes off would be rounded.
+        """
+        a, x, *weights = operands
+        if not weights or any(a.term.type.extent(k) != 1 for k in self.axes):
+            return None
+        size = LogSumExp(self.axes)(x, np.abs(weights[0]))
+        sign = np.sign(Gibbs(self.axes, -1)(size, x, *weights))
+        log = -self.power * LogSumExp(self.axes)(x - a, sign * weights[0])
+        return sign * sign if self.power % 2 == 0 else sign, log
+
     def make_node(self, *inputs: Any) -> Term:
         """axes along which x and w have extent 1 → none; operands stay as they are."""
         operands = promoted(inputs)
