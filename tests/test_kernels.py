@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
+from typing import Any
 
 import flint
 import mpmath as mp
@@ -18,6 +19,7 @@ from numeric_kernels import numeric_kernels
 
 import relgrad as rg
 from relgrad import kernels as K
+from relgrad.kernels import dispatch
 from relgrad.op import Symbolic
 from relgrad.ops.families import SincN
 
@@ -526,3 +528,28 @@ def test_balls_of_odd_families_keep_their_digits_where_arguments_are_tiny(order)
     assert found.overlaps(flint.arb((-1) ** (order // 2 + 1)))
     assert found.rel_accuracy_bits() > 40
     assert rg.grad(lambda x: np.sinc(1e-3 * 1e-3**x))(700.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "count"),
+    [
+        (K.softmax, 1),
+        (K.log_softmax, 1),
+        (K.complement, 1),
+        (K.deviation, 2),
+        (K.softmax_pullback, 2),
+        (K.log_softmax_pullback, 2),
+    ],
+)
+@pytest.mark.parametrize("length", [17, 1000, dispatch.ROWS + 1])
+def test_rows_of_large_arrays_are_those_of_small_ones(kernel: Any, count: int, length: int) -> None:
+    """Blocks end within the array, rows may be longer than a block, and no row knows of another's infinities."""
+    rng = np.random.default_rng(0)
+    rows = 3 * dispatch.ROWS // length + 2
+    arrays = [rng.normal(size=(rows, length)) for _ in range(count)]
+    if count == 1:
+        arrays[0][1, 0], arrays[0][2, :] = np.inf, np.nan
+    want = np.stack([kernel(*row) for row in zip(*arrays, strict=True)])
+    np.testing.assert_array_equal(kernel(*arrays), want)
+    np.testing.assert_array_equal(kernel(*[x[:, None] for x in arrays], axis=(1, 2)), want[:, None])
+    np.testing.assert_array_equal(kernel(*[x.T for x in arrays], axis=0), want.T)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -10,7 +11,9 @@ import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
 BLOCK = 1 << 13
-"""So many entries at a time."""
+"""So many entries at a time,"""
+ROWS = 1 << 15
+"""and so many where they are read in rows, each of which costs a few calls."""
 SHORT = 16
 """Rows of so many entries are short."""
 _PLAIN = (np.ndarray, np.float64, np.float32, float, int)
@@ -49,16 +52,22 @@ def by_entries(function: F) -> F:
     return cast(F, call)
 
 
-def in_blocks(function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
-    """f(x) = (f(x₁), f(x₂), …) for the blocks of large arrays, so that intermediate results stay in the cache."""
+def in_blocks(function: Callable[..., Any], arrays: Sequence[Any], by_rows: bool = False) -> Any:
+    """f(x) = (f(x₁), f(x₂), …) for the blocks of large arrays, so that intermediate results stay in the cache.
+
+    The function is one of single entries, or of rows along the last axis.
+    """
+    most = ROWS if by_rows else BLOCK
     size = max([x.size for x in arrays])
-    shape = max([x.shape for x in arrays], key=len) if size > 2 * BLOCK else None
+    shape = max([x.shape for x in arrays], key=len) if size > 2 * most else None
     if shape is None or any(x.ndim and (x.shape != shape or not x.flags.c_contiguous) for x in arrays):
         return function(*arrays)
-    flat = [x.reshape(-1) if x.ndim else x for x in arrays]
-    result = np.empty(size, flat[0].dtype)
-    for start in range(0, size, BLOCK):
-        some = slice(start, start + BLOCK)
+    row = shape[-1:] if by_rows else ()
+    flat = [x.reshape(-1, *row) if x.ndim else x for x in arrays]
+    result = np.empty((size // math.prod(row), *row), flat[0].dtype)
+    step = max(1, most // math.prod(row))
+    for start in range(0, len(result), step):
+        some = slice(start, start + step)
         result[some] = function(*[x[some] if x.ndim else x for x in flat])
     return result.reshape(shape)
 

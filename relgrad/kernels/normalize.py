@@ -8,11 +8,12 @@ carried along in softmax.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import floats, kernel, overridable, reduced, tell_range
+from relgrad.kernels.dispatch import floats, in_blocks, kernel, overridable, reduced, tell_range
 from relgrad.kernels.eft import two_product
 from relgrad.kernels.moments import sum_minus
 from relgrad.kernels.removable import exprel_n
@@ -151,6 +152,12 @@ def logmeanexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return total if keepdims else np.squeeze(total, axis)[()]
 
 
+def _of_rows(function: Callable[[Any, Axis], Any], x: Any, axis: Axis) -> Any:
+    """f(x, axis), of rows in blocks where these are along the last axis."""
+    (x,) = floats(x)
+    return in_blocks(lambda x: function(x, axis), (x,), by_rows=True) if axis == -1 else function(x, axis)
+
+
 def _difference(x: Any, m: Any, axis: Axis) -> tuple[Any, Any]:
     """x, m → d, e with d + e = x − m for a maximum m; a lone +inf is at 0, several are at NaN.
 
@@ -180,13 +187,19 @@ def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
     array([0., 0., 1.])
     """
     if weights is None:
-        (x,) = floats(x)
-        d, error = _difference(x, _max(x, axis), axis)
-        e = np.exp(d, out=d)
-    else:
-        weighted = _Weighted(x, weights, axis)
-        d, error = _difference(weighted.x, weighted.m, axis)
-        e = np.asarray(weighted.terms(d))
+        return _of_rows(_softmax, x, axis)
+    weighted = _Weighted(x, weights, axis)
+    d, error = _difference(weighted.x, weighted.m, axis)
+    return _shares(np.asarray(weighted.terms(d)), error, axis)
+
+
+def _softmax(x: Any, axis: Axis) -> Any:
+    d, error = _difference(x, _max(x, axis), axis)
+    return _shares(np.exp(d, out=d), error, axis)
+
+
+def _shares(e: Any, error: Any, axis: Axis) -> Any:
+    """eᵈ, δ → eᵈ⁺ᵟ/Σ eᵈ⁺ᵟ"""
     error *= e
     e += error
     e /= reduced(np.add, e, axis)
@@ -256,7 +269,10 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
     >>> log_softmax(np.array([0.0, -50.0]))[0] == -np.exp(-50.0)
     np.True_
     """
-    (x,) = floats(x)
+    return _of_rows(_log_softmax, x, axis)
+
+
+def _log_softmax(x: Any, axis: Axis) -> Any:
     with np.errstate(all="ignore"):
         d, error = _difference(x, _max(x, axis), axis)
         top = d == 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import floats, kernel, reduced
+from relgrad.kernels.dispatch import floats, in_blocks, kernel, reduced
 
 __all__ = [
     "complement",
@@ -36,12 +37,16 @@ class _Rows:
         length = int(np.prod(self.shape[ndim - len(self.axes) :]))
         self.arrays = moved if self.plain else [a.reshape((*kept, length)) for a in moved]
 
-    def heaviest(self, p: Any) -> Any:
-        """(0.1, −0.7, 0.2) → 1: the place of the largest |p| in each row."""
-        return np.argmax(np.abs(p), axis=-1, keepdims=True)
-
-    def back(self, x: Any) -> Any:
+    def each(self, function: Callable[..., Any]) -> Any:
+        """f(rows), block by block, with the axes where they were."""
+        first = self.arrays[0]
+        x = in_blocks(function, self.arrays, by_rows=True) if first.size else first.copy()
         return x if self.plain else x.reshape(self.shape).transpose(np.argsort(self.order))
+
+
+def _heaviest(p: Any) -> Any:
+    """(0.1, −0.7, 0.2) → 1: the place of the largest |p| in each row."""
+    return np.argmax(np.abs(p), axis=-1, keepdims=True)
 
 
 def _deviation(g: Any, p: Any, k: Any) -> Any:
@@ -57,9 +62,7 @@ def deviation(g: Any, p: Any, axis: Axis = -1) -> Any:
     Computed with g measured from its value at the heaviest entry, so that there the others' share is all that
     is left, and a common offset of g is gone before it can round.
     """
-    rows = _Rows(axis, g, p)
-    g, p = rows.arrays
-    return rows.back(_deviation(g, p, rows.heaviest(p)) if p.size else g.copy())
+    return _Rows(axis, g, p).each(lambda g, p: _deviation(g, p, _heaviest(p)))
 
 
 @kernel
@@ -70,9 +73,7 @@ def softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
     >>> softmax_pullback(np.array([1.0, 0.0]), p)
     array([ 1.e-20, -1.e-20])
     """
-    rows = _Rows(axis, g, p)
-    g, p = rows.arrays
-    return rows.back(p * _deviation(g, p, rows.heaviest(p)) if p.size else g.copy())
+    return _Rows(axis, g, p).each(lambda g, p: p * _deviation(g, p, _heaviest(p)))
 
 
 @kernel
@@ -84,11 +85,11 @@ def log_softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
     >>> log_softmax_pullback(np.array([1.0, 0.0]), np.array([1.0, 1e-20]))
     array([ 1.e-20, -1.e-20])
     """
-    rows = _Rows(axis, g, p)
-    g, p = rows.arrays
-    if not p.size:
-        return rows.back(g.copy())
-    k = rows.heaviest(p)
+    return _Rows(axis, g, p).each(_log_softmax_pullback)
+
+
+def _log_softmax_pullback(g: Any, p: Any) -> Any:
+    k = _heaviest(p)
     gk, pk = np.take_along_axis(g, k, -1), np.take_along_axis(p, k, -1)
     g_rest, p_rest = np.array(g), np.array(p)
     np.put_along_axis(g_rest, k, 0, -1)
@@ -97,7 +98,7 @@ def log_softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
     total = p_sum + pk
     result = g - p * ((g_sum + gk) / total)
     np.put_along_axis(result, k, (gk * p_sum - pk * g_sum) / total, -1)
-    return rows.back(result)
+    return result
 
 
 @kernel
@@ -107,15 +108,15 @@ def complement(p: Any, axis: Axis = -1) -> Any:
     >>> complement(np.array([1.0, 1e-20, 0.0]))
     array([1.e-20, 1.e+00, 1.e+00])
     """
-    rows = _Rows(axis, p)
-    (p,) = rows.arrays
-    if not p.size:
-        return rows.back(p.copy())
-    k = rows.heaviest(p)
+    return _Rows(axis, p).each(_complement)
+
+
+def _complement(p: Any) -> Any:
+    k = _heaviest(p)
     rest = np.array(p)
     np.put_along_axis(rest, k, 0, -1)
     others = reduced(np.add, rest, -1)
     total = others + np.take_along_axis(p, k, -1)
     result = 1 - p / total
     np.put_along_axis(result, k, others / total, -1)
-    return rows.back(result)
+    return result
