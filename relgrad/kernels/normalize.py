@@ -194,6 +194,7 @@ def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
 
 
 def _softmax(x: Any, axis: Axis) -> Any:
+    """x → e^(x − m)/Σ e^(x − m), m = max x"""
     d, error = _difference(x, _max(x, axis), axis)
     return _shares(np.exp(d, out=d), error, axis)
 
@@ -273,6 +274,7 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
 
 
 def _log_softmax(x: Any, axis: Axis) -> Any:
+    """x → (x − m) − log(n + Σ e^(x − m)), m = max x, which n entries are, and the sum is over the others."""
     with np.errstate(all="ignore"):
         d, error = _difference(x, _max(x, axis), axis)
         top = d == 0

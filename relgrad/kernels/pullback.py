@@ -89,6 +89,7 @@ def log_softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
 
 
 def _log_softmax_pullback(g: Any, p: Any) -> Any:
+    """g, p → g − p·Σg/Σp, and (gₖ·Σ' p − pₖ·Σ' g)/Σp at the heaviest entry k of each row."""
     k = _heaviest(p)
     gk, pk = np.take_along_axis(g, k, -1), np.take_along_axis(p, k, -1)
     g_rest, p_rest = np.array(g), np.array(p)
@@ -112,6 +113,7 @@ def complement(p: Any, axis: Axis = -1) -> Any:
 
 
 def _complement(p: Any) -> Any:
+    """p → 1 − p/Σp, and Σ' p/Σp at the heaviest entry of each row."""
     k = _heaviest(p)
     rest = np.array(p)
     np.put_along_axis(rest, k, 0, -1)
