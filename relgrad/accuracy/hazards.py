@@ -109,13 +109,14 @@ def _at(
     with np.errstate(all="ignore"):
         computed = dict(zip(nodes, interpret(nodes, values), strict=True))
         better = flatten(subject.rewritten(*args))[0]
-        plain = interpret(subject.derived.after, values)
     truth, limiting = subject.truth(args)
-    in_range = [_error(x, t) <= ALARM for x, t in zip(plain, truth, strict=True)]
     wrong = [_error(computed[root], t) for root, t in zip(roots, truth, strict=True)]
     lost = [_lost(computed[root], *rest) for root, *rest in zip(roots, better, truth, strict=True)]
     if max(wrong, default=0.0) <= ALARM and not any(lost):
         return
+    with np.errstate(all="ignore"):
+        plain = interpret(subject.derived.after, values)
+    in_range = [_error(x, t) <= ALARM for x, t in zip(plain, truth, strict=True)]
     found = enclose(nodes, values, limit=2048)
     if any(map(np.any, limiting)):
         found = [e if e.settled.all() else near for e, near in zip(found, limits(nodes, values), strict=True)]

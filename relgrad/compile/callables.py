@@ -63,7 +63,8 @@ class Callables:
     def _define(self, op: Op) -> str:
         """exp of a module → "from module import exp";    MyOp(3) → "my_op = MyOp(3)";    else a stand-in, or remark."""
         # A program that this one is printed beside may call the kernel of that name.
-        name = self._names.take(*[op.name][: not hasattr(kernels, op.name)], f"{op.name}_op")
+        own = [] if hasattr(kernels, op.name) else [op.name]
+        name = self._names.take(*own, f"{op.name}_op")
         cls = type(op)
         held, made = _held(op), self._made(op)
         if held is not None:

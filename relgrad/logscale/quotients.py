@@ -14,7 +14,7 @@ has an error of its own size, which the quotient as written has not: extended ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from quicktions import Fraction
@@ -30,7 +30,6 @@ from relgrad.logic.space import SINGLE
 from relgrad.logic.view import exponent_sum, product_of, splits
 from relgrad.logscale.domain import (
     Joined,
-    Piece,
     is_exponential,
     is_formed,
     joined_sum,
@@ -112,14 +111,9 @@ def _is_sum(base: Any) -> bool:
 
 
 def _share(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """e^x/(e^x + e^y) → a share: a summand over the sum that it is part of."""
-    yield from _parts(available, denominator, lambda piece: piece.exponent is not None)
-
-
-def _parts(
-    available: ProductView, denominator: Denominator, which: Callable[[Piece], bool]
-) -> Iterator[Taken]:
-    """a·p/Σ p → a, share of p: yields a product without a piece and its sum, and the share in their place."""
+    """a·e^x/Σ e^x → a, softmax(x): yields a product without an exponential and the sum that it is part of, and its
+    share in their place.
+    """
     base, k, joined = denominator
     if k < 1:
         return
@@ -127,7 +121,7 @@ def _parts(
     order = sorted(range(len(joined.pieces)), key=lambda i: -len(joined.pieces[i].factors.factors))
     for i in order:
         piece = joined.pieces[i]
-        if which(piece):
+        if piece.exponent is not None:
             left = without(once, piece.factors._replace(coefficient=1))
             if left is not None:
                 c = ProductView(piece.factors.coefficient, {})
