@@ -307,11 +307,12 @@ class Joined(NamedTuple):
         return self._without_lead(LogSumExp(self.axes).make_node(*self._operands))
 
     def share(self, i: int) -> Any:
-        """eˣ/(eˣ + eʸ) = expit(x − y), eˣ/Σ eᶻ = softmax(z)[i]: the share that a piece's entries have of the sum."""
+        """eˣ/(eˣ + eʸ) = expit(x − y), eˣ/Σ eᶻ = softmax(z)[i]: the share that the entries of an exponential piece have
+        of the sum.
+        """
         if self._binary is not None:
             own, other = self._binary if i == 0 else self._binary[::-1]
-            odds = own if other is None else opposite(other) if own is None else _distance(own, other)
-            return expit(odds)
+            return expit(own if other is None else _distance(own, other))
         shares = Softmax(self.axes).make_node(*self._operands)
         return shares if len(self.pieces) == 1 else getitem(shares, self.keys[i])
 
