@@ -102,7 +102,11 @@ sp.expit(A) | sp.log_expit(A) | sp.logit(A) | sp.entr(A) | sp.erf(A) | sp.erfc(A
 sp.log_ndtr(A) | sp.ndtri(A) | sp.i0(A) | sp.i1(A) | sp.i0e(A) | sp.i1e(A) | sp.j0(A) | sp.j1(A) | sp.k0(A)
 sp.k1e(A) | sp.y0(A) | sp.iv(2, A) | sp.jv(3, A) | sp.kv(2, A) | sp.ive(2, A) | sp.gammainc(1.5, A)
 sp.gammaincc(1.5, A) | sp.erfinv(A) | sp.erfcinv(A) | sp.expi(A) | sp.exp1(A) | sp.rgamma(A) | sp.cbrt(A)
-sp.betainc(1.5, 2.0, A) | sp.betaincc(1.5, 2.0, A) | sp.exp10(A)
+sp.betainc(1.5, 2.0, A) | sp.betaincc(1.5, 2.0, A) | sp.exp10(A) | sp.dawsn(A) | sp.erfi(A) | sp.spence(A)
+sp.ellipk(A) | sp.ellipe(A) | sp.ellipkm1(A) | sp.ndtri_exp(A) | sp.expn(2, A) | sp.hyp2f1(0.5, 1.0, 1.5, A)
+sp.hyp1f1(0.5, 1.5, A) | sp.hyp0f1(1.5, A) | sp.gammaincinv(1.5, A) | sp.betaincinv(1.5, 2.0, A)
+sp.eval_legendre(3, A) | sp.eval_jacobi(3, 0.5, 1.0, A) | sp.eval_chebyt(4, A) | sp.eval_hermite(3, A)
+sp.eval_genlaguerre(3, 0.5, A) | sp.binom(A, 2.5) | sp.gammainc(A, 1.5) | sp.betainc(A, 2.0, 0.3)
 sp.exprel(A) | sp.gamma(A) | sp.gammaln(A) | sp.psi(A) | A + C | C - A
 A - C | C * A | A / C | C / A | 1 + A | 1 - A | A - 1 | 1 / A | A**2 | A**3 | A**0.5 | A**-1 | A**-0.5
 A**1.5 | A * A | 2 * A | 0.5 * A | C**A | A % 1.0 | A // C | np.fmod(A, C) | divmod(A, C)[1]

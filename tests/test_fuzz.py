@@ -27,6 +27,8 @@ OPERATORS = """add subtract multiply divide floor_divide negative power absolute
     greater_equal bitwise_and bitwise_or bitwise_xor left_shift right_shift matrix_transpose"""
 RARE = """
 amax amin around matvec vecmat nextafter spacing empty zeros ones vsplit hsplit svd svdvals qr pinv
+gammainccinv betainccinv eval_chebyu eval_gegenbauer eval_hermitenorm eval_laguerre bdtr bdtrc fdtr fdtrc gdtr
+gdtrc nbdtr nbdtrc chdtri kn yn
 k0e kve y1 yv chdtr chdtrc pdtr pdtrc powm1 boxcox boxcox1p inv_boxcox inv_boxcox1p cosm1 poch
 """
 """Other names of what occurs, what has no derivative, and what takes no array."""

@@ -27,6 +27,7 @@ from relgrad.kernels.doubled import turns_at as turns_at
 from relgrad.kernels.doubled import wider as wider
 from relgrad.kernels.extended import extended_range as extended_range
 from relgrad.kernels.gammas import *
+from relgrad.kernels.incomplete import *
 from relgrad.kernels.index import *
 from relgrad.kernels.linalg import *
 from relgrad.kernels.logexp import *

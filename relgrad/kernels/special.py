@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.special
+import scipy.special as _sp
 from scipy.special import entr, erf, erfcinv, erfinv, logit, ndtri, rel_entr
 
 from relgrad.kernels.dispatch import by_entries, floats, kernel, overridable, ranged, tell_range
@@ -21,19 +22,40 @@ from relgrad.kernels.dispatch import by_entries, floats, kernel, overridable, ra
 __all__ = [
     "betainc",
     "betaincc",
+    "betainccinv",
+    "betaincinv",
+    "dawsn",
     "digamma_n",
+    "ellipe",
+    "ellipk",
+    "ellipkm1",
     "entr",
     "erf",
     "erfc",
     "erfcinv",
     "erfcx_n",
+    "erfi",
     "erfinv",
+    "eval_chebyt",
+    "eval_chebyu",
+    "eval_gegenbauer",
+    "eval_genlaguerre",
+    "eval_hermite",
+    "eval_hermitenorm",
+    "eval_jacobi",
+    "eval_legendre",
     "exp1",
     "expi",
+    "expn",
     "gamma",
     "gammainc",
     "gammaincc",
+    "gammainccinv",
+    "gammaincinv",
     "gammaln",
+    "hyp0f1",
+    "hyp1f1",
+    "hyp2f1",
     "iv",
     "ive",
     "jv",
@@ -45,8 +67,10 @@ __all__ = [
     "mills_excess",
     "ndtr",
     "ndtri",
+    "ndtri_exp",
     "rel_entr",
     "rgamma",
+    "spence",
     "yv",
 ]
 
@@ -112,11 +136,35 @@ def _are_regular(*operands: Any) -> Any:
 
 
 # SciPy's own functions say nothing where they leave the range.
-betainc, betaincc = (
-    ranged(_are_regular, "vanishes")(f) for f in (scipy.special.betainc, scipy.special.betaincc)
-)
-expi, kv, yv = (ranged(_are_regular)(f) for f in (scipy.special.expi, scipy.special.kv, scipy.special.yv))
+betainc, betaincc = map(ranged(_are_regular, "vanishes"), (_sp.betainc, _sp.betaincc))
+betaincinv, betainccinv = map(ranged(_are_regular, "vanishes"), (_sp.betaincinv, _sp.betainccinv))
+gammaincinv, gammainccinv = map(ranged(_are_regular, "vanishes"), (_sp.gammaincinv, _sp.gammainccinv))
+erfi, expn = map(ranged(_are_regular, "vanishes"), (_sp.erfi, _sp.expn))
+expi, kv, yv, dawsn = map(ranged(_are_regular), (_sp.expi, _sp.kv, _sp.yv, _sp.dawsn))
+hyp0f1, hyp1f1, hyp2f1 = map(ranged(_are_regular), (_sp.hyp0f1, _sp.hyp1f1, _sp.hyp2f1))
+ellipe, ellipk, ellipkm1 = map(kernel, map(by_entries, (_sp.ellipe, _sp.ellipk, _sp.ellipkm1)))
+ndtri_exp, spence = map(kernel, map(by_entries, (_sp.ndtri_exp, _sp.spence)))
 rgamma = ranged(lambda x: np.isfinite(x) & ((x > 0) | (x % 1 != 0)))(scipy.special.rgamma)
+
+
+def _polynomial(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a polynomial of SciPy, of a degree that stays an integer, for which it has better code."""
+
+    @wraps(function)
+    def call(degree: int, *operands: Any) -> Any:
+        *parameters, x = operands
+        (x,) = floats(x)
+        return function(degree, *parameters, x.astype(np.float64)).astype(x.dtype)[()]
+
+    return kernel(call)
+
+
+eval_chebyt, eval_chebyu, eval_gegenbauer, eval_genlaguerre = map(
+    _polynomial, (_sp.eval_chebyt, _sp.eval_chebyu, _sp.eval_gegenbauer, _sp.eval_genlaguerre)
+)
+eval_hermite, eval_hermitenorm, eval_jacobi, eval_legendre = map(
+    _polynomial, (_sp.eval_hermite, _sp.eval_hermitenorm, _sp.eval_jacobi, _sp.eval_legendre)
+)
 
 
 TERMS = 300
