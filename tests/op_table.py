@@ -368,6 +368,20 @@ STABLE: dict[str, Row] = {
         f"{name} of SciPy": (lambda x, name=name: getattr(sp, name)(1.7, 0.6, x), X)
         for name in ("betainc", "betaincc")
     },
+    **named("dawsn erfi spence ellipk ellipe ellipkm1", X, module=sp, suffix=" of SciPy"),
+    **named("ndtri_exp", -X, module=sp, suffix=" of SciPy"),
+    **{
+        f"{name} of SciPy": (lambda a, x, name=name, p=parameters: getattr(sp, name)(1 + a, *p, x), Y, X)
+        for names, parameters in (
+            ("gammaincinv gammainccinv", ()),
+            ("betaincinv betainccinv", (0.6,)),
+        )
+        for name in names.split()
+    },
+    "gammainc of SciPy, by its parameter": (lambda a, x: sp.gammainc(1 + a, x), Y, X),
+    "betaincc of SciPy, by its parameters": (lambda a, x: sp.betaincc(1 + a, 2 + a, x), Y, X),
+    "hyp2f1 of SciPy": (lambda x: sp.hyp2f1(0.5, 1.0, 1.5, x), X),
+    "eval_jacobi of SciPy": (lambda x: sp.eval_jacobi(3, 0.5, 1.0, x), X),
     "multigammaln of SciPy": (lambda x: sp.multigammaln(x[0, 0] + 2, 3), X),
     "sin(x)/x": (lambda x: np.sin(x) / x, X),
     "expm1(x)/x": (lambda x: np.expm1(x) / x, X),

@@ -51,7 +51,7 @@ def test_both_tails_move_together(name):
     for dtype, digits in ((np.float64, 1e-12), (np.float32, 1e-5)):
         x = np.linspace(0.05, 0.95, 300, dtype=dtype).reshape(3, 100)
         one, two = (
-            getattr(sp, f)(*parameters, x)
+            getattr(kernels, f)(*parameters, x)
             * getattr(kernels, f"{f}_n")(1, *[0] * (len(parameters) - 1), *parameters, x)
             for f in (name, other)
         )
