@@ -137,6 +137,8 @@ FUNCTIONS = {
     "ellipk": (sp.ellipk, mpmath.ellipk, [0.0, 0.5, -3.0, 1 - 1e-9]),
     "ellipe": (sp.ellipe, mpmath.ellipe, [0.0, 0.5, -3.0, 1 - 1e-9]),
     "ellipkm1": (sp.ellipkm1, lambda p: mpmath.ellipk(1 - p), [1e-12, 0.5]),
+    "lambertw": (lambda x: sp.lambertw(x).real, mpmath.lambertw, [0.0, 1e-9, 5.0, -0.36]),
+    "lambertw, lower": (lambda x: sp.lambertw(x, -1).real, lambda x: mpmath.lambertw(x, -1), [-0.36, -1e-9]),
     "hyp0f1": (lambda x: sp.hyp0f1(1.5, x), lambda x: mpmath.hyp0f1(1.5, x), [0.0, 0.7, 9.0]),
     "hyp1f1": (lambda x: sp.hyp1f1(0.5, 1.5, x), lambda x: mpmath.hyp1f1(0.5, 1.5, x), [0.0, -3.0, 2.0]),
     "hyp2f1": (
@@ -176,6 +178,7 @@ def test_first_and_second_derivatives(name):
             lambda x: sp.eval_legendre(1.5, x),
             "scipy.special.eval_legendre cannot be traced for the order 1.5",
         ),
+        (lambda x: sp.lambertw(x, 2), "scipy.special.lambertw cannot be traced for the branch 2"),
         (lambda x: sp.hyp2f1(x, 1, 1, 0.5), "scipy.special.hyp2f1 cannot be traced for the parameter"),
     ],
 )

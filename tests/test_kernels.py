@@ -422,6 +422,7 @@ OTHER_ARGUMENTS = {
     "add_at": (SQUARE, (slice(None), slice(None)), (2, 2)),
     "cauchy": (SQUARE, -1),
     "expn": (1, SQUARE),
+    "lambertw": (0, SQUARE),
     **dict.fromkeys(("gammainc_n", "gammaincc_n"), (1, SQUARE, SQUARE)),
     **dict.fromkeys(("betainc_n", "betaincc_n"), (1, 0, SQUARE, SQUARE, SQUARE)),
     **{f"eval_{name}": (2, SQUARE) for name in ["chebyt", "chebyu", "hermite", "hermitenorm", "legendre"]},

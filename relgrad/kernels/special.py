@@ -61,6 +61,7 @@ __all__ = [
     "jv",
     "kv",
     "kve",
+    "lambertw",
     "log_ndtr",
     "logit",
     "mills",
@@ -145,6 +146,14 @@ hyp0f1, hyp1f1, hyp2f1 = map(ranged(_are_regular), (_sp.hyp0f1, _sp.hyp1f1, _sp.
 ellipe, ellipk, ellipkm1 = map(kernel, map(by_entries, (_sp.ellipe, _sp.ellipk, _sp.ellipkm1)))
 ndtri_exp, spence = map(kernel, map(by_entries, (_sp.ndtri_exp, _sp.spence)))
 rgamma = ranged(lambda x: np.isfinite(x) & ((x > 0) | (x % 1 != 0)))(scipy.special.rgamma)
+
+
+@kernel
+@by_entries
+def lambertw(branch: int, x: Any) -> Any:
+    """W(x)·e^W(x) = x, of the branch 0 or −1, where that is real, NaN elsewhere."""
+    found = scipy.special.lambertw(x, int(branch))
+    return np.where(found.imag == 0, found.real, np.nan).astype(x.dtype)[()]
 
 
 def _polynomial(function: Callable[..., Any]) -> Callable[..., Any]:

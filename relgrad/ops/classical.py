@@ -227,7 +227,7 @@ def _inverse(ball: Callable[..., Any], start: Callable[..., Any]) -> Callable[..
 
         *given, y = operands
         x = arb(float(start(*map(float, operands))))
-        scale = abs(x) if x else arb(1)
+        scale, error = abs(x) if x else arb(1), arb("inf")
         for _ in range(8):
             h = scale / 2 ** (ctx.prec // 3)
             step = (ball(*given, x) - y) / (ball(*given, x + h) - ball(*given, x - h)) * (2 * h)
@@ -380,6 +380,7 @@ _KINDS = {
         lambda p, out, x: -(_of("expn", p[0] - 1)(x) if p[0] else out * (1.0 + 1.0 / x)),
         lambda x, n: x.expint(n),
     ),
+    "lambertw": _Kind(lambda p, out, x: 1.0 / (np.exp(out) * (1.0 + out)), lambda x, k: x.lambertw(branch=k)),
     "hyp0f1": _Kind(_raised("hyp0f1", 0), lambda x, b: x.hypgeom_0f1(b)),
     "hyp1f1": _Kind(_raised("hyp1f1", 1), lambda x, a, b: x.hypgeom_1f1(a, b)),
     "hyp2f1": _Kind(_raised("hyp2f1", 2), lambda x, a, b, c: x.hypgeom_2f1(a, b, c)),
@@ -451,6 +452,8 @@ class Parametric(Elementwise):
         whole = self.kind not in ("jv", "iv", "ive") or self.parameters[0] % 1 == 0
         if self.kind == "hyp2f1":
             return operands[0] > 1
+        if self.kind == "lambertw":
+            return operands[0] < -0.36787944117144233
         return operands[0] < 0 if self.kind in _OF_POSITIVE or not whole else None
 
     def range_of(self, *ranges: Interval) -> Interval:
@@ -527,6 +530,18 @@ implements(_sp.eval_laguerre)(lambda n, x: _of("eval_genlaguerre", _whole("eval_
 def polygamma(n: Any, x: Any) -> Any:
     """Return the term of `scipy.special.polygamma`: the derivatives of the digamma function, of one order."""
     return DigammaN(_whole("polygamma", n))(cast(as_term(x), np.float64))
+
+
+def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
+    """Trace `scipy.special.lambertw` where it is real, from −1/e on, as a real array: Re W₀, Re W₋₁."""
+    branch = _number("lambertw", k)
+    if branch not in (0, -1):
+        raise TraceError(
+            f"scipy.special.lambertw cannot be traced for the branch {branch}",
+            cause="only the branches 0 and -1 are real",
+            cure="use k=0 or k=-1",
+        )
+    return _of("lambertw", branch)(cast(as_term(z), np.float64))
 
 
 def multigammaln(a: Any, d: Any) -> Any:

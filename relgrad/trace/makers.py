@@ -29,7 +29,7 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Constant, Symbolic, as_term, constant
 from relgrad.ops.casting import cast
-from relgrad.ops.classical import multigammaln, polygamma
+from relgrad.ops.classical import lambertw, multigammaln, polygamma
 from relgrad.ops.creation import holds_symbolic
 from relgrad.symbolic import tracing
 from relgrad.trace import masked, valued  # noqa: F401 - what else is traced is known when they are imported
@@ -482,6 +482,7 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
         # SciPy's normalise over all axes by default.
         "softmax": lambda x, axis=None: softmax(_gathered(x), axis=axis),
         "log_softmax": lambda x, axis=None: log_softmax(_gathered(x), axis=axis),
+        "lambertw": lambda z, k=0, tol=1e-8: wrap(lambertw(_gathered(z), k)),
         "polygamma": lambda n, x: wrap(polygamma(n, _gathered(x))),
         "multigammaln": multigammaln,
     }
