@@ -72,6 +72,8 @@ __all__ = [
     "rel_entr",
     "rgamma",
     "spence",
+    "stdtr",
+    "stdtrit",
     "yv",
 ]
 
@@ -144,7 +146,8 @@ erfi, expn = map(ranged(_are_regular, "vanishes"), (_sp.erfi, _sp.expn))
 expi, kv, yv, dawsn = map(ranged(_are_regular), (_sp.expi, _sp.kv, _sp.yv, _sp.dawsn))
 hyp0f1, hyp1f1, hyp2f1 = map(ranged(_are_regular), (_sp.hyp0f1, _sp.hyp1f1, _sp.hyp2f1))
 ellipe, ellipk, ellipkm1 = map(kernel, map(by_entries, (_sp.ellipe, _sp.ellipk, _sp.ellipkm1)))
-ndtri_exp, spence = map(kernel, map(by_entries, (_sp.ndtri_exp, _sp.spence)))
+ndtri_exp, spence, stdtrit = map(kernel, map(by_entries, (_sp.ndtri_exp, _sp.spence, _sp.stdtrit)))
+stdtr = kernel(by_entries(_sp.stdtr))
 rgamma = ranged(lambda x: np.isfinite(x) & ((x > 0) | (x % 1 != 0)))(scipy.special.rgamma)
 
 

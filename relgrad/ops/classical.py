@@ -141,31 +141,35 @@ class Incomplete(Elementwise):
         return np.frompyfunc(_of_moderate(self._exact), len(balls), 1)(*balls)
 
     def _exact(self, *operands: Any) -> Any:
-        """∂ⁿF/∂aⁿ ≈ δⁿF/(2h)ⁿ, h = 2^−k: p bits less n·k are left, and the error is one of h², so k = p/(n + 2).
-
-        F is analytic about a > 0, within a, and not much larger there.
-        """
-        from flint import arb, ctx
-
         known, side = _TAILS[self.of]
-        by, sizes = tuple([i for i, n in enumerate(self.orders) for _ in range(n)]), list[Any]()
-        k, units = ctx.prec // (len(by) + 2), [x.mid().min(1) for x in operands]
         small = min((0, 1), key=lambda i: known.tails[i](*operands).mid())
+        found = _differentiated(known.tails[small], self.orders, operands)
+        return (found if small == side else -found) / known.tails[side](*operands)
 
-        def difference(by: tuple[int, ...], values: tuple[Any, ...]) -> Any:
-            """(a, b), x → (F(a + h, …) − F(a − h, …))/(2h), each by b as well."""
-            if not by:
-                sizes.append(known.tails[small](*values))
-                return sizes[-1]
-            i, h = by[0], units[by[0]] / 2**k
-            above, below = [(*values[:i], values[i] + step, *values[i + 1 :]) for step in (h, -h)]
-            return (difference(by[1:], above) - difference(by[1:], below)) / (2 * h)
 
-        with ctx.workprec(2 * ctx.prec):
-            found = difference(by, operands)
-            error = abs(max(sizes)) / 4 ** (k - 3 * len(by)) / math.prod([units[i] for i in by])
-            found += arb(0, error.abs_upper())
-            return (found if small == side else -found) / known.tails[side](*operands)
+def _differentiated(f: Callable[..., Any], orders: tuple[int, ...], operands: tuple[Any, ...]) -> Any:
+    """∂ⁿf/∂aⁿ ≈ δⁿf/(2h)ⁿ, h = 2^−k: p bits less n·k are left, and the error is one of h², so k = p/(n + 2).
+
+    f is analytic about a > 0, within a, and not much larger there.
+    """
+    from flint import arb, ctx
+
+    by, sizes = tuple([i for i, n in enumerate(orders) for _ in range(n)]), list[Any]()
+    k, units = ctx.prec // (len(by) + 2), [x.mid().min(1) for x in operands]
+
+    def difference(by: tuple[int, ...], values: tuple[Any, ...]) -> Any:
+        """(a, b), x → (f(a + h, …) − f(a − h, …))/(2h), each by b as well."""
+        if not by:
+            sizes.append(abs(f(*values)))
+            return f(*values)
+        i, h = by[0], units[by[0]] / 2**k
+        above, below = [(*values[:i], values[i] + step, *values[i + 1 :]) for step in (h, -h)]
+        return (difference(by[1:], above) - difference(by[1:], below)) / (2 * h)
+
+    with ctx.workprec(2 * ctx.prec):
+        found = difference(by, operands)
+        error = max(sizes) / 4 ** (k - 3 * len(by)) / math.prod([units[i] for i in by])
+        return found + arb(0, error.abs_upper())
 
 
 def _over_tail(of: str, orders: tuple[int, ...], i: int, *operands: Any) -> Any:
@@ -239,6 +243,84 @@ def _inverse(ball: Callable[..., Any], start: Callable[..., Any]) -> Callable[..
     return inverse
 
 
+class Freedom(Elementwise):
+    """Freedom(n)(v, t) = ∂ⁿF/∂vⁿ: Student's distribution function by its degrees of freedom, so often."""
+
+    __props__ = ("order",)
+    # The order is a prop, which may be a logic variable, so the general answer holds again.
+    ground = Op.ground  # pyright: ignore[reportIncompatibleMethodOverride]
+    __repr__ = __str__ = Op.__repr__
+
+    def __init__(self, order: Any):
+        """n → code stdtr_n(n, {}, {}), and the rules Fₙ₊₁, f·Bₙ."""
+        super().__init__(
+            "freedom",
+            lambda v, t: kernels.stdtr_n(order, v, t),
+            lambda g, out, v, t: g * Freedom(order + 1)(v, t),
+            lambda g, out, v, t: (
+                g * (_student_density(v, t) * bell((order,), lambda n: _student_cumulant(n[0], v, t)))
+            ),
+            code=f"stdtr_n({order}, {{}}, {{}})",
+        )
+        self.order = order
+        self.imports = ("stdtr_n",)
+
+    def ball(self, *balls: Any) -> Any:
+        return np.frompyfunc(self._exact, 2, 1)(*balls)
+
+    def _exact(self, v: Any, t: Any) -> Any:
+        part = _student_middle if t * t < v else _student_tail
+        found = _differentiated(lambda v: part(v, t), (self.order,), (v,))
+        return found if (t < 0) == (part is _student_tail) else -found
+
+
+def _student_density(v: Any, t: Any) -> Any:
+    """(1 + t²/v)^(−(v + 1)/2)/(√v·B(v/2, 1/2))"""
+    return np.exp(-0.5 * (v + 1.0) * np.log1p(t * t / v) - 0.5 * np.log(v) - betaln(0.5 * v, 0.5))
+
+
+def _student_cumulant(n: int, v: Any, t: Any) -> Any:
+    """∂ⁿ log f/∂vⁿ, f = Γ((v + 1)/2)/(Γ(v/2)·√π)·v^(v/2)·(v + t²)^(−(v + 1)/2)."""
+    psi, a, u = DigammaN(n - 1), 0.5 * v, v + t * t
+    gammas = (psi(a + 0.5) - psi(a)) * 0.5**n
+    if n == 1:
+        return gammas + 0.5 * ((v + 1.0) * (t * t) / (v * u) - np.log1p(t * t / v) - 1.0 / v)
+    sign = (-1.0) ** n * math.factorial(n - 2)
+    return gammas + 0.5 * sign * (v ** (1 - n) - u ** (1 - n) + (n - 1) * (1.0 - t * t) * u ** (-n))
+
+
+def _student_middle(v: Any, t: Any) -> Any:
+    """F(|t|) − 1/2 = I_w(1/2, v/2)/2, w = t²/(v + t²)."""
+    return (t * t / (v + t * t)).beta_lower(0.5, v / 2, regularized=1) / 2
+
+
+def _student_tail(v: Any, t: Any) -> Any:
+    """1 − F(|t|) = I_w(v/2, 1/2)/2, w = v/(v + t²)."""
+    return (v / (v + t * t)).beta_lower(v / 2, 0.5, regularized=1) / 2
+
+
+def _student_ball(v: Any, t: Any) -> Any:
+    if t * t < v:
+        return 0.5 - _student_middle(v, t) if t < 0 else 0.5 + _student_middle(v, t)
+    return _student_tail(v, t) if t < 0 else 1 - _student_tail(v, t)
+
+
+stdtr = _scipy(
+    "stdtr",
+    lambda g, out, v, t: g * Freedom(1)(v, t),
+    lambda g, out, v, t: g * _student_density(v, t),
+    range=UNIT,
+    outside=lambda v, t: v <= 0,
+    ball=_of_moderate(_student_ball),
+    complement=lambda v, t: stdtr(v, -t),
+)
+stdtrit = _scipy(
+    "stdtrit",
+    lambda g, out, v, p: -(g * (Freedom(1)(v, out) / _student_density(v, out))),
+    lambda g, out, v, p: g / _student_density(v, out),
+    outside=lambda v, p: np.logical_or(v <= 0, np.logical_or(p < 0, p > 1)),
+    ball=_inverse(_student_ball, _sp.stdtrit),
+)
 gammaincinv, gammainccinv = (_quantile(name, range=NONNEGATIVE) for name in ("gammainc", "gammaincc"))
 betaincinv, betainccinv = (_quantile(name, range=UNIT) for name in ("betainc", "betaincc"))
 
@@ -584,10 +666,25 @@ implements(_sp.bdtrc)(
     lambda k, n, p: np.where(np.floor(k) == n, 0.0, betainc(np.floor(k) + 1, n - np.floor(k), p))
 )
 implements(_sp.binom)(lambda n, k: 1.0 / ((n + 1) * beta(n - k + 1, k + 1)))
+implements(_sp.fdtri)(lambda a, b, y: b * betaincinv(a / 2, b / 2, y) / (a * betainccinv(b / 2, a / 2, y)))
 implements(_sp.chdtri)(lambda v, p: 2 * gammainccinv(v / 2, p))
 implements(_sp.yn)(lambda n, x: _of("yv", _whole("yn", n))(x))
 implements(_sp.kn)(lambda n, x: _of("kv", _whole("kn", n))(x))
 implements(_sp.huber)(lambda d, r: _unless_negative(d, _huber(d, r, np.abs(r))))
+
+
+# Of SciPy's distributions, where the library has code in C++ for them.
+for _name, _formula in {
+    "_beta_ppf": lambda y, a, b: betaincinv(a, b, y),
+    "_binom_cdf": lambda k, n, p: _sp.bdtr(k, n, p),
+    "_binom_sf": lambda k, n, p: _sp.bdtrc(k, n, p),
+    "_nbinom_cdf": lambda k, n, p: _sp.nbdtr(k, n, p),
+    "_nbinom_sf": lambda k, n, p: _sp.nbdtrc(k, n, p),
+    "_cauchy_ppf": lambda y, m, s: m - s / np.tan(np.pi * y),
+    "_cauchy_isf": lambda y, m, s: m + s / np.tan(np.pi * y),
+}.items():
+    if hasattr(_sp._ufuncs, _name):
+        implements(getattr(_sp._ufuncs, _name))(_formula)
 
 
 def _unless_negative(x: Any, value: Any) -> Any:

@@ -15,6 +15,7 @@ from types import MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import log_ndtr, ndtr
 
 from relgrad.bounds import range_of
 from relgrad.op import as_term
@@ -77,11 +78,25 @@ def _lazyselect(condlist: Any, choicelist: Any, arrays: Any, default: Any = 0) -
     return np.select(condlist, [f(*arrays) for f in choicelist], default)
 
 
+def _log_diff(p: Any, q: Any) -> Any:
+    """log(e^p − e^q)"""
+    return p + np.log(1 - np.exp(q - p))
+
+
+def _log_gauss_mass(a: Any, b: Any) -> Any:
+    """log(Φ(b) − Φ(a)), in the tail of both, or of what is left of one."""
+    log, cdf = log_ndtr, ndtr
+    left, right = _log_diff(log(b), log(a)), _log_diff(log(-a), log(-b))
+    return np.where(b <= 0, left, np.where(a > 0, right, np.log1p(-cdf(a) - cdf(-b))))
+
+
 def choices() -> dict[int, Callable[..., Any]]:
     """{id(apply_where): _apply_where, …}: SciPy's functions that pick entries, as choices among the values of all."""
     places = {
         ("scipy._lib.array_api_extra", "apply_where"): _apply_where,
         ("scipy._lib._util", "_lazyselect"): _lazyselect,
+        ("scipy.stats._continuous_distns", "_log_diff"): _log_diff,
+        ("scipy.stats._continuous_distns", "_log_gauss_mass"): _log_gauss_mass,
     }
     return {id(getattr(sys.modules.get(place), name, name)): new for (place, name), new in places.items()}
 
