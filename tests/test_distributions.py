@@ -75,7 +75,7 @@ def test_values_are_scipys_inside_and_outside_of_the_support(name):
         np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-300, err_msg=function)
 
 
-@pytest.mark.parametrize("name", [d for d in CONTINUOUS if d != "truncnorm"])
+@pytest.mark.parametrize("name", CONTINUOUS)
 def test_slopes_of_log_densities_in_the_point_and_in_parameters(name):
     parameters = [float(p) for p in CONTINUOUS[name]]
     x = float(getattr(stats, name).ppf(0.3, *parameters)) * 1.7 + 0.2
@@ -87,6 +87,36 @@ def test_slopes_of_log_densities_in_the_point_and_in_parameters(name):
         up, down = ([*at[:i], here + s * h, *at[i + 1 :]] for s in (1, -1))
         want = (f(*up) - f(*down)) / (2 * h)
         assert found[i] == pytest.approx(want, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("t", (3.0,)),
+        ("gamma", (2.5,)),
+        ("beta", (2.0, 3.0)),
+        ("f", (3.0, 4.0)),
+        ("chi2", (3.0,)),
+        ("truncnorm", (-1.0, 2.0)),
+    ],
+)
+@pytest.mark.parametrize("function", ["logcdf", "sf", "ppf"])
+def test_slopes_of_tails_and_quantiles_in_all_parameters(name, parameters, function):
+    f = lambda v: getattr(getattr(stats, name), function)(v[0], *v[1:])
+    v = np.array([0.4, *parameters])
+    steps = 1e-5 * np.eye(len(v))
+    np.testing.assert_allclose(rg.stabilize(f)(v), f(v), rtol=1e-12)
+    np.testing.assert_allclose(
+        rg.grad(f)(v), [(f(v + h) - f(v - h)) / 2e-5 for h in steps], rtol=1e-5, atol=1e-8
+    )
+
+
+def test_intervals_of_normals_far_off():
+    f = lambda x, a, b: stats.truncnorm.logpdf(x, a, b)
+    with mpmath.workdps(60):
+        mass = lambda a: mpmath.log((mpmath.erfc(a / mpmath.sqrt(2)) - mpmath.erfc(41 / mpmath.sqrt(2))) / 2)
+        want = float(mpmath.diff(lambda a: -mass(a), 40))
+    assert rg.grad(f, 1)(40.5, 40.0, 41.0) == pytest.approx(want, rel=1e-12)
 
 
 def test_tails_are_stable():

@@ -423,7 +423,7 @@ OTHER_ARGUMENTS = {
     "cauchy": (SQUARE, -1),
     "expn": (1, SQUARE),
     "lambertw": (0, SQUARE),
-    **dict.fromkeys(("gammainc_n", "gammaincc_n"), (1, SQUARE, SQUARE)),
+    **dict.fromkeys(("gammainc_n", "gammaincc_n", "stdtr_n"), (1, SQUARE, SQUARE)),
     **dict.fromkeys(("betainc_n", "betaincc_n"), (1, 0, SQUARE, SQUARE, SQUARE)),
     **{f"eval_{name}": (2, SQUARE) for name in ["chebyt", "chebyu", "hermite", "hermitenorm", "legendre"]},
     **{f"eval_{name}": (2, 1, SQUARE) for name in ("genlaguerre", "gegenbauer")},

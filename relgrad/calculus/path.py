@@ -690,16 +690,20 @@ def differs(x: Power) -> Any:
     return False if c is None else np.asarray(c[1], bool)
 
 
-def moved(points: Sequence[Any]) -> Iterator[list[Any]]:
-    """(x, y) → (x − δ, y − δ), (x − δ, y), …, (x + δ, y + δ): numbers next to others, on both sides of each."""
-    for signs in product((-1, 0, 1), repeat=len(points)):
-        yield [x + s * (abs(x) + 1e-3) * 2.0**-20 for x, s in zip(points, signs, strict=True)]
+def moved(points: Sequence[Any]) -> list[Any]:
+    """(x, y) → (x − δ, x − δ, …, x + δ), (y − δ, y, …, y + δ): numbers next to others, on both sides of each."""
+    signs = np.array(list(product((-1, 0, 1), repeat=len(points))), float).T
+    same = np.broadcast_arrays(*points)
+    steps = [s.reshape(-1, *[1] * same[0].ndim) for s in signs]
+    return [x + s * (np.abs(x) + 1e-3) * 2.0**-20 for x, s in zip(same, steps, strict=True)]
 
 
 def check_continuous(op: Any, points: Sequence[Any]) -> None:
     """Raise NoSeries where an op of several numbers jumps: arctan2(t, t) is π/4 for t > 0, and −3π/4 for t < 0."""
+    if len(points) < 2:
+        return
     with np.errstate(all="ignore"):
-        found = np.array([op.compute(*near) for near in moved(points)] if len(points) > 1 else [0.0])
+        found = np.asarray(op.compute(*moved(points)))
         if np.any(np.ptp(found, axis=0) > 1e-3 * (1 + np.abs(found[0]))):
             raise NoSeries(f"{op} jumps at the point")
 

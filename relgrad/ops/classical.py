@@ -673,6 +673,12 @@ implements(_sp.kn)(lambda n, x: _of("kv", _whole("kn", n))(x))
 implements(_sp.huber)(lambda d, r: _unless_negative(d, _huber(d, r, np.abs(r))))
 
 
+def _cauchy_quantile(y: Any) -> Any:
+    """tan(π·(y − 1/2)), at the ends by what y lacks of them."""
+    ends = np.where(y < 0.25, -1.0 / np.tan(np.pi * y), 1.0 / np.tan(np.pi * (1.0 - y)))
+    return np.where(np.abs(y - 0.5) <= 0.25, np.tan(np.pi * (y - 0.5)), ends)
+
+
 # Of SciPy's distributions, where the library has code in C++ for them.
 for _name, _formula in {
     "_beta_ppf": lambda y, a, b: betaincinv(a, b, y),
@@ -680,8 +686,8 @@ for _name, _formula in {
     "_binom_sf": lambda k, n, p: _sp.bdtrc(k, n, p),
     "_nbinom_cdf": lambda k, n, p: _sp.nbdtr(k, n, p),
     "_nbinom_sf": lambda k, n, p: _sp.nbdtrc(k, n, p),
-    "_cauchy_ppf": lambda y, m, s: m - s / np.tan(np.pi * y),
-    "_cauchy_isf": lambda y, m, s: m + s / np.tan(np.pi * y),
+    "_cauchy_ppf": lambda y, m, s: m + s * _cauchy_quantile(y),
+    "_cauchy_isf": lambda y, m, s: m - s * _cauchy_quantile(y),
 }.items():
     if hasattr(_sp._ufuncs, _name):
         implements(getattr(_sp._ufuncs, _name))(_formula)
