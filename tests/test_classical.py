@@ -187,6 +187,15 @@ def test_parameters_that_are_no_numbers_are_refused(f, text):
         rg.stabilize(f)(0.5)
 
 
+def test_confluent_functions_far_off():
+    """SciPy's does not end there."""
+    assert kernels.hyp1f1(0.5, 1.5, -1e10) == pytest.approx(float(mpmath.hyp1f1(0.5, 1.5, -1e10)), rel=1e-13)
+    np.testing.assert_array_equal(
+        kernels.hyp1f1(0.5, 1.5, np.array([1e300, np.inf, -np.inf])), [np.inf, np.inf, 0]
+    )
+    assert kernels.hyp1f1(-2.0, 1.5, 1e10) == pytest.approx(float(mpmath.hyp1f1(-2, 1.5, 1e10)), rel=1e-13)
+
+
 def test_what_is_printed_runs():
     f = lambda a, x: sp.gammainc(a, x) + sp.kv(0.5, x) + sp.eval_jacobi(2, 0.5, 1, x)
     space: dict[str, object] = {}

@@ -144,11 +144,27 @@ betaincinv, betainccinv = map(ranged(_are_regular, "vanishes"), (_sp.betaincinv,
 gammaincinv, gammainccinv = map(ranged(_are_regular, "vanishes"), (_sp.gammaincinv, _sp.gammainccinv))
 erfi, expn = map(ranged(_are_regular, "vanishes"), (_sp.erfi, _sp.expn))
 expi, kv, yv, dawsn = map(ranged(_are_regular), (_sp.expi, _sp.kv, _sp.yv, _sp.dawsn))
-hyp0f1, hyp1f1, hyp2f1 = map(ranged(_are_regular), (_sp.hyp0f1, _sp.hyp1f1, _sp.hyp2f1))
+hyp0f1, hyp2f1 = map(ranged(_are_regular), (_sp.hyp0f1, _sp.hyp2f1))
 ellipe, ellipk, ellipkm1 = map(kernel, map(by_entries, (_sp.ellipe, _sp.ellipk, _sp.ellipkm1)))
 ndtri_exp, spence, stdtrit = map(kernel, map(by_entries, (_sp.ndtri_exp, _sp.spence, _sp.stdtrit)))
 stdtr = kernel(by_entries(_sp.stdtr))
 rgamma = ranged(lambda x: np.isfinite(x) & ((x > 0) | (x % 1 != 0)))(scipy.special.rgamma)
+
+
+@ranged(_are_regular)
+def hyp1f1(a: float, b: float, x: Any) -> Any:
+    """₁F₁(a; b; x); for |x| > 1e9, where SciPy's does not end, Γ(b)/Γ(b − a)·(−x)^−a or Γ(b)/Γ(a)·eˣ·x^(a − b).
+
+    Source: NIST DLMF 13.7.1 and 13.7.2.
+    """
+    far = (np.abs(x) > 1e9) & ~((a <= 0) & (a % 1 == 0))
+    value = _sp.hyp1f1(a, b, np.where(far, 0, x))
+    if not np.any(far):
+        return value
+    size = np.where(np.isinf(x), 1, np.abs(x))
+    decaying = _sp.rgamma(b - a) * np.where(np.isinf(x), 0, size**-a)
+    growing = _sp.rgamma(a) * np.exp(x) * size ** (a - b)
+    return np.where(far, _sp.gamma(b) * np.where(x < 0, decaying, growing), value)[()]
 
 
 @kernel
