@@ -107,6 +107,7 @@ sp.ellipk(A) | sp.ellipe(A) | sp.ellipkm1(A) | sp.ndtri_exp(A) | sp.expn(2, A) |
 sp.hyp1f1(0.5, 1.5, A) | sp.hyp0f1(1.5, A) | sp.gammaincinv(1.5, A) | sp.betaincinv(1.5, 2.0, A)
 sp.eval_legendre(3, A) | sp.eval_jacobi(3, 0.5, 1.0, A) | sp.eval_chebyt(4, A) | sp.eval_hermite(3, A)
 sp.eval_genlaguerre(3, 0.5, A) | sp.binom(A, 2.5) | sp.gammainc(A, 1.5) | sp.betainc(A, 2.0, 0.3)
+sp.stdtr(3.0, A) | sp.stdtr(A, 0.7)
 sp.exprel(A) | sp.gamma(A) | sp.gammaln(A) | sp.psi(A) | A + C | C - A
 A - C | C * A | A / C | C / A | 1 + A | 1 - A | A - 1 | 1 / A | A**2 | A**3 | A**0.5 | A**-1 | A**-0.5
 A**1.5 | A * A | 2 * A | 0.5 * A | C**A | A % 1.0 | A // C | np.fmod(A, C) | divmod(A, C)[1]
