@@ -83,7 +83,8 @@ class _Picking(Under, _Extreme):
         places = np.arange(count).astype(x.dtype).reshape(extents)
         pick, never = (np.max, -1) if self.last else (np.min, count)
         mask = np.equal(
-            places, pick(np.where(self._extreme(x, out), places, never), axis=self.axes, keepdims=True)
+            places,
+            pick(np.where(self.original._extreme(x, out), places, never), axis=self.axes, keepdims=True),
         )
         return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
 
