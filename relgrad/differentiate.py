@@ -233,6 +233,8 @@ def as_decided(terms: Sequence[Term], decisions: Iterable[Decision]) -> list[Ter
     """Return terms with branches in place of choices between them that were decided.
 
     where(x == 0, 1.0, sin(1/x)) ⟶ 1.0    in the program of calls at x == 0
+
+    Where all entries are at a point each of them is; where not all are, some may be.
     """
     answers: dict[Any, bool] = {}
     for d in decisions:
@@ -245,8 +247,10 @@ def as_decided(terms: Sequence[Term], decisions: Iterable[Decision]) -> list[Ter
     for t, condition in zip(choices, without_anchors([t.rands[0] for t in choices]), strict=True):
         if condition in answers:
             known[t] = answers[condition]
-        elif (found := point_of(condition)) is not None and found[0] in answers:
-            known[t] = found[1] == answers[found[0]]
+        elif (found := point_of(condition)) is not None:
+            there = answers.get(found[0]._replace(tied=None))
+            if there or (there is not None and found[0].tied is None):
+                known[t] = found[1] == there
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
         new = fitted(rands[1 if known[old] else 2], old) if old in known else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import sys
 
 import numpy as np
@@ -292,3 +293,9 @@ def test_watching_leaves_no_trace():
     with pytest.raises(rg.TraceError):
         lines_of(lambda x: float(x), (V,))
     assert sys.getprofile() is before
+
+
+def test_a_profiler_goes_on_after_watching():
+    with cProfile.Profile() as profiler:
+        lines_of(softmax, (V,))
+        assert sys.getprofile() is profiler

@@ -150,6 +150,23 @@ def test_one_entry_is_picked_among_many_that_tie():
     np.testing.assert_array_equal(pick("last", np.max), [[0, 0, 0], [0, 0, 1]])
 
 
+@pytest.mark.parametrize("strategy", ["default", "naive"])
+@pytest.mark.parametrize("ties", TIES)
+def test_the_extreme_of_numbers_in_another_order_is_picked_as_theirs(ties: str, strategy: str):
+    """∂max(f(x)) = f′(x) at the largest f(x), for f that rises and that falls, whatever those that tie do."""
+    x, how = (
+        np.array([-1.0, 0.0, -1.5, -1.0]),
+        {"conventions": rg.Conventions(ties=ties), "strategy": strategy},
+    )
+    for fun in (lambda x: x + 2.5 - 2.5, np.exp, lambda x: 2.0 - np.exp(x), lambda x: -3.0 * x):
+        for extreme in (np.max, np.min):
+            i = list(fun(x)).index(extreme(fun(x)))
+            slope = (fun(x[i] + 1e-6) - fun(x[i] - 1e-6)) / 2e-6
+            if np.count_nonzero(x == x[i]) == 1:
+                got = rg.grad(lambda x, f=fun, e=extreme: e(f(x)), **how)(x)
+                np.testing.assert_allclose(got, slope * (np.arange(4) == i), rtol=1e-9)
+
+
 def test_the_first_along_an_unknown_extent_is_not_known():
     x = rg.symbol("x", (None,))
     first = rg.grad(np.max, conventions=rg.Conventions(ties="first"))

@@ -148,19 +148,46 @@ def test_what_is_read_of_conditions() -> None:
     x = Tracer(term(Input("x", array_type("float64", (3,)), symbol=True)))
     y = Tracer(term(Input("y", array_type("float64", (3,)), symbol=True)))
     for condition, point in [
-        (x == 0, Point(x.term, 0.0)),
-        (2 * np.abs(x) > 0, Point(x.term, 0.0)),
-        (x**2 != 0, Point(x.term, 0.0)),
-        (2 * x - 1 == 0, Point(x.term, 0.5)),
+        (x == 0, Point(x.term, 0.0, ())),
+        (2 * np.abs(x) > 0, Point(x.term, 0.0, ())),
+        (x**2 != 0, Point(x.term, 0.0, ())),
+        (2 * x - 1 == 0, Point(x.term, 0.5, ())),
         (np.sqrt(np.sum(x * x, keepdims=True)) > 0, Point(x.term, 0.0)),
-        (x == y, Point(x.term, y.term)),
-        (x / 2 + 1 == 1.5e308, Point((x / 2 + 1).term, 1.5e308)),  # x beyond the floats
-        (x + 0.1 == -sys.float_info.max, Point((x + 0.1).term, -sys.float_info.max)),
+        (x == y, Point(x.term, y.term, ())),
+        (x / 2 + 1 == 1.5e308, Point((x / 2 + 1).term, 1.5e308, ())),  # x beyond the floats
+        (x + 0.1 == -sys.float_info.max, Point((x + 0.1).term, -sys.float_info.max, ())),
     ]:
         found = isolated(as_term(np.where(condition, np.sin(x), np.cos(x))))
         assert found is not None and found.point == point
     for condition in (x > 0, np.abs(x) < 1e-8, np.isnan(x), (x == 0) & (y == 0), x - x == 0):
         assert isolated(as_term(np.where(condition, np.sin(x), np.cos(x)))) is None
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager", "naive"])
+@pytest.mark.parametrize("x", [[0.0, 1.0, 2.0], [0.0, 0.0, 0.0], [3.0, 1.0, 2.0]])
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: np.where(np.all(x == 0), 0.0, np.where(x == 0, 5.0, x)),
+        lambda x: np.where(np.linalg.norm(x) == 0, 0.0, np.where(x == 0, 5.0, np.sin(x))),
+        lambda x: np.where(np.any(x != 0), np.where(x == 0, 5.0, np.sin(x)), 0.0),
+        lambda x: np.where(np.all(row(x) == 0, axis=1)[:, None], 0.0, np.where(row(x) == 0, 5.0, row(x))),
+        lambda x: np.where(x == 0, 0.0, np.where(np.all(x == 0), 7.0, x)),
+        lambda x: np.sum(np.where(x != 0, x + 1, 5.0)) if np.any(x != 0) else 3.0,
+        lambda x: np.sum(np.where(x == 0, 5.0, x)) if np.linalg.norm(x) > 0 else 3.0,
+        lambda x: np.sum(np.where(x == 0, 5.0, x)) if np.all(x == 0) else np.sum(np.where(x == 0, 4.0, x)),
+        lambda x: np.mean(np.arange(3.0)[x != 3] * x[x != 3]) if x.any() else 2.0,
+        lambda x: np.mean((x + 1)[~(x == 2)]),
+    ],
+)
+def test_that_not_all_entries_are_at_the_point_says_nothing_of_each(fun, x, strategy) -> None:
+    """any(x ≠ 0) is no x ≠ 0 in each entry, as x ≠ 0 in an entry is any(x ≠ 0)."""
+    value = fun(np.array(x))
+    np.testing.assert_allclose(rg.stabilize(fun, strategy=strategy)(np.array(x)), value, rtol=1e-15)
+
+
+def row(x: Any) -> Any:
+    return np.outer(x, [1.0, 2.0, 0.0])
 
 
 def sinc_by_return(x: Any) -> Any:

@@ -298,6 +298,24 @@ def test_a_mask_that_is_a_large_number_takes_no_digits_of_what_it_lets_pass(larg
     np.testing.assert_allclose(g, V[:2, None] * softmax(s, m), rtol=1e-14)
 
 
+@pytest.mark.parametrize("strategy", ["default", "eager", "naive"])
+def test_shares_of_no_entries_have_no_slope(strategy: str) -> None:
+    """Σ f(p) = 0 of the shares p of entries of which there are none, and so it is nearby."""
+    x = np.array([-0.5, -2.0])
+    shares = lambda e: np.exp(e) / np.sum(np.exp(e))
+    for f in (
+        lambda x: -np.sum(shares(x[x > 0]) * np.log(shares(x[x > 0]))),
+        lambda x: np.sum(shares(x[x > 0]) ** 2),
+        lambda x: np.sum(shares(2 * x[x > 0]) * shares(x[x > 0])),
+    ):
+        np.testing.assert_array_equal(rg.grad(f, strategy=strategy)(x), 0.0)
+        np.testing.assert_allclose(
+            rg.grad(f, strategy=strategy)(-x),
+            rg.grad(lambda x, f=f: f(x + 0.0), strategy="naive")(-x),
+            atol=1e-15,
+        )
+
+
 def test_what_cannot_be_reached_has_no_part_in_a_derivative() -> None:
     """∂ log Σ w·eˣ = 0 where w = 0, be it put together of several numbers, as by a recursion from the first states."""
 

@@ -136,6 +136,20 @@ def test_the_mean_of_a_variance_may_be_given():
         same_as_numpy(lambda z, f=f: f(z, mean=2.0, where=z > 0), x)
 
 
+@pytest.mark.parametrize("n", [7, 1000, 70000])
+def test_figures_of_half_precision_are_those_of_single_precision(n):
+    """mean(x : float16) = float16(mean(float32(x))): neither Σx nor n need be among the numbers of half precision."""
+    x = rng.uniform(80, 90, n).astype(np.float16)
+    assert rg.stabilize(np.mean)(x) == np.mean(x)
+    mask = x > 85
+    for f in (np.mean, np.average, np.var, np.std, np.nanmean, lambda z: np.mean(z, where=mask)):
+        got = rg.stabilize(f)(x)
+        assert got.dtype == np.float16
+        np.testing.assert_allclose(float(got), f(x.astype(float)), rtol=2**-10)
+    slope = rg.grad(lambda z: np.mean(z).astype(float))(x)
+    np.testing.assert_array_equal(slope, np.full(n, 1 / n).astype(np.float16))
+
+
 MASK = np.array([[True, True, False], [False, False, False], [True, False, True]])
 
 

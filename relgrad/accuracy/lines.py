@@ -55,7 +55,8 @@ def _watching(see: Callable[[Any], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        sys.setprofile(before)
+        # A profiler written in C, as cProfile is, hands out itself, which cannot be set.
+        sys.setprofile(before) if before is None or callable(before) else before.enable()
 
 
 def _mark(root: Any, line: str, lines: Lines) -> None:

@@ -71,7 +71,7 @@ def isolated(t: Term) -> Isolated | None:
     def told(condition: Term) -> bool | None:
         """x != 0 → True, x > 1 → None: whether a condition by the same point holds elsewhere."""
         here = point_of(condition)
-        return None if here is None or here[0] != known.point else not here[1]
+        return None if here is None or not known.point.tells(here[0]) else not here[1]
 
     return known._replace(other=decided(known.other, told))
 
@@ -159,7 +159,7 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
 
     Each entry is chosen by itself. Where one is at the point the others are anywhere, so that mean(x) is not x at 0.
     """
-    (u, value), at, other, _ = choice
+    (u, value, _), at, other, _ = choice
     x = u if not u.rands else term(Input("u", u.type, symbol=True))
     near = constant(value, u.type.dtype) if isinstance(value, float) else value
     roots = [at, new, near] if x is u else substitute([at, new, near], {u: x})
@@ -246,7 +246,7 @@ def _deciding(choice: Isolated) -> tuple[Any, Any] | None:
     """where(x == 0, …) → [1, 2, 3], [1, 2, 3];    where(‖x‖ == 0, …) → [1, 1, 1], [1]: the entries of u, and of the
     condition, by which of these decide which of those; None where that is not known.
     """
-    (u, _), _, _, asked = choice
+    u, asked = choice.point.u, choice.asked
     axes = range(u.type.ndim)
     for free in (kept for n in range(u.type.ndim, -1, -1) for kept in combinations(axes, n)):
         extents = [n if axis in free else 1 for axis, n in enumerate(u.type.shape)]

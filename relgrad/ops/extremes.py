@@ -70,6 +70,8 @@ class _Picking(Under, _Extreme):
     def __init__(self, original: _Extreme, last: bool):
         super().__init__(original.axes)
         self.original, self.last = original, last
+        # Which entries are the extreme is a law of the op that is applied.
+        self.laws = original.laws
 
     def _ties(self, x: Any, out: Any) -> tuple[Any, Any]:
         """[1, 2, 2], 2 → [0, 1, 0], 1: the mask of the one entry that is picked, and that it is one."""
@@ -83,7 +85,8 @@ class _Picking(Under, _Extreme):
         places = np.arange(count).astype(x.dtype).reshape(extents)
         pick, never = (np.max, -1) if self.last else (np.min, count)
         mask = np.equal(
-            places, pick(np.where(self._extreme(x, out), places, never), axis=self.axes, keepdims=True)
+            places,
+            pick(np.where(self._extreme(x, out), places, never), axis=self.axes, keepdims=True),
         )
         return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
 

@@ -221,7 +221,7 @@ class Gibbs(RowsOp):
             # The parts of a and x nearly cancel where one entry has all the weight.
             cotangents = [None, LogSoftmaxPullback(self.axes)(h, self._entries(x, *weights))]
         else:
-            cotangents = [h, -self._sum(h) * Softmax(self.axes)(x, *weights)]
+            cotangents = [h, -self._sum(h) * _shares(self.axes, x, *weights)]
         if weights:
             cotangents.append(-self._sum(h) * _over_weight(self.axes, x, *weights))
         return [c if differentiable(y) else None for c, y in zip(cotangents, inputs, strict=True)]

@@ -69,11 +69,19 @@ def _known_count(x: Any, axes: tuple[int, ...]) -> int | None:
 
 
 def _as_floating(a: Any, dtype: Any) -> Any:
-    """x : int → cast(x, float64), x : float32 → x: data in a floating dtype, as NumPy's mean computes with it."""
+    """x : int → cast(x, float64), x : float16 → cast(x, float32), x : float32 → x: data in the dtype that NumPy's mean
+    adds them up in.
+    """
     x = strong(as_term(a))
-    if dtype is not None:
-        return as_term(cast(x, dtype))
-    return as_term(cast(x, np.float64)) if is_ground(x) and x.type.dtype.kind != "f" else x
+    if dtype is None and is_ground(x):
+        dtype = np.promote_types(_floating(x.type.dtype), np.float32)
+    return x if dtype is None else as_term(cast(x, dtype))
+
+
+def _as_figure(y: Any, a: Any, dtype: Any) -> Any:
+    """y : float32, a : float16 → cast(y, float16): a figure of data in their dtype; that of integers is as it is."""
+    x = as_term(a)
+    return cast(y, x.type.dtype) if dtype is None and is_ground(x) and x.type.dtype.kind == "f" else y
 
 
 def _over_count(total: Any, x: Any, axis: Any, ddof: float = 0, mask: Any = None) -> Any:
@@ -112,7 +120,8 @@ def mean(
     refuse("np.mean", out=out)
     x = _as_floating(a, dtype)
     mask = _mask("np.mean", where, x)
-    return _over_count(reduce(Sum, masked("np.mean", x, where, 0), axis, keepdims), x, axis, 0, mask)
+    total = reduce(Sum, masked("np.mean", x, where, 0), axis, keepdims)
+    return _as_figure(_over_count(total, x, axis, 0, mask), a, dtype)
 
 
 def _mask(function: str, where: Any, x: Any) -> Any:
@@ -139,7 +148,8 @@ def var(
     mask = _mask("np.var", where, x)
     middle = as_term(mean) if is_given(mean) else _mean(x, axis, keepdims=True, where=where)
     gaps = masked("np.var", call(np.subtract, x, middle), where, 0)
-    return _over_count(reduce(Sum, call(np.square, gaps), axis, keepdims), x, axis, ddof, mask)
+    total = reduce(Sum, call(np.square, gaps), axis, keepdims)
+    return _as_figure(_over_count(total, x, axis, ddof, mask), a, dtype)
 
 
 _mean = mean
@@ -255,4 +265,5 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
     refuse("np.nanmean", out=out)
     x, present = _without_nan(_as_floating(a, dtype), 0.0)
     total = sum_(x, axis, keepdims=keepdims)
-    return call(np.divide, total, sum_(present, axis, total.type.dtype, keepdims=keepdims))
+    count = sum_(present, axis, total.type.dtype, keepdims=keepdims)
+    return _as_figure(call(np.divide, total, count), a, dtype)
