@@ -44,6 +44,7 @@ from relgrad.logic.simplify import (
     divided_pair,
     divided_sum,
     factored_square,
+    factored_sum,
     joined_reductions,
     meant_sum,
     perfect_square,
@@ -432,6 +433,7 @@ def in_pieces(t: Term) -> Term | None:
 _DIVIDED = "a part of a divisor goes where two summands are brought over it"
 AFTER = (
     Law("cancel_summands", cancelled_sum, "summands meet their negatives", SUM),
+    Law("multiply_out", factored_sum, "a part of a summand that is multiplied out meets another", SUM),
     Law(
         "complement",
         complemented_sum,
