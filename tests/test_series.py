@@ -1014,3 +1014,15 @@ def test_multiples_of_powers_of_a_factor_are_powers_of_the_product(f, k, h):
         truth = float(f(mp, mp.mpf(k), mp.mpf(h)))
     found = rg.stabilize(lambda k, h: f(np, k, h), precise=False)
     assert found(k, h) == pytest.approx(truth, rel=4e-15)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_summands_beside_a_function_of_a_negated_product_keep_their_sign(sign):
+    """w·(B − t) − B²/a, B = (1 − e^(−a·t))/a: the second is no function of −a·t alone, and stands as it is."""
+
+    def yield_of(a, w, t):
+        b = (1 - np.exp(-a * t)) / a
+        return w * (b - t) + sign * b * b / (4 * a)
+
+    a, w, t = 0.7, 0.3, 2.0
+    assert rg.stabilize(yield_of, precise=False)(a, w, t) == pytest.approx(yield_of(a, w, t), rel=1e-13)

@@ -546,17 +546,13 @@ def _in_powers(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator
         powers = {x: [degrees[x] * of[x] for degrees, _ in read] for x in of}
         # What does not depend on a factor is written without it, as far as that goes.
         pivot = min(of, key=lambda x: (len(powers[x]) - powers[x].count(0), min(powers[x])))
-        negated = product_of(u).coefficient < 0
+        minus = [(constant(-1.0, u.type.dtype), 1)] if product_of(u).coefficient < 0 else []
         again: list[_Summand] = []
         for s, (degrees, others) in zip(summands, read, strict=True):
             k = int(degrees[pivot] * of[pivot])
             left = [(u, k), *[(x, int(degrees[x] - k * e)) for x, e in of.items()]]
-            again.append(
-                s._replace(
-                    sign=-s.sign if negated and k % 2 else s.sign,
-                    factors=others + [(x, e // abs(e)) for x, e in left for _ in range(abs(e))],
-                )
-            )
+            factors = [(x, e // abs(e)) for x, e in left for _ in range(abs(e))]
+            again.append(s._replace(factors=[*others, *minus * (k % 2), *factors]))
         if any(group[0] is u for group in _alike(again, base)):
             yield again
 
