@@ -438,3 +438,36 @@ def test_angles_of_quotients_near_one(h):
     assert rg.stabilize(lambda r, h: np.arccosh((r + h) / r), precise=False)(r, h) == pytest.approx(
         float(arc), rel=8e-16
     )
+
+
+def _late(m, x):
+    return m.log((1 - m.exp(-x)) * (1 - m.exp(-x - 1)))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        _late,
+        lambda m, x: m.log(m.tanh(x) * (1 - m.exp(-x)) ** 2),
+        lambda m, x: m.log(m.cos(1 / x) * m.tanh(x)),
+    ],
+)
+def test_logarithms_of_products_of_shares_near_one(f):
+    """log(p·q) is of what both leave of one, (1 − p) + p·(1 − q), and not of 1."""
+    x = np.array([40.0, 12.0, 1.0])
+    with mp.workdps(60):
+        truth = [float(f(mp, mp.mpf(v))) for v in x.tolist()]
+    np.testing.assert_allclose(rg.stabilize(lambda x: f(np, x), precise=False)(x), truth, rtol=1e-13)
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_logarithms_of_products_over_axes_of_shares_near_one(precise, sign):
+    """log Π p is Σ log p of sizes where the product is not negative, and -inf where a factor is 0."""
+    x = sign * np.array([[12.0, 40.0], [0.0, 3.0], [800.0, 1e-320]])
+    found = rg.stabilize(lambda x: np.log(np.prod(np.tanh(x), axis=1)), precise=precise)(x)
+    size = np.abs(x)
+    truth = np.sum(np.log1p(-2 / (np.exp(2 * size[[0]]) + 1)), axis=1)
+    np.testing.assert_allclose(found, [*truth, -np.inf, np.log(1e-320)], rtol=4e-15)
+    odd = rg.stabilize(lambda x: np.log(np.prod(np.tanh(x), axis=0)), precise=precise)(sign * np.ones((3, 2)))
+    np.testing.assert_allclose(odd, 3 * np.log(np.tanh(1.0)) if sign > 0 else np.nan, rtol=4e-15)

@@ -4,6 +4,7 @@
 (1 + x)·(1 + y) − 1  x + (1 + x)·y
 1 − max(σ(x), c)     min(σ(−x), 1 − c)      σ(x) − y                (1 − y)·σ(x) − y·σ(−x)
 1 − Π (1 − xᵢ)       −prod1pm1(−x)          1 − Π (1 − xᵢ)ⁿ         −prod1pm1(power1pm1(−x, n))
+1 + expm1(x)³        eˣ·(1 − p + p²), p = expm1(x)      2 − erf(x) − erf(y)     erfc(x) + erfc(y)
 x² + y² − 2·x·y·eᶻ   (x − y)² − 2·x·y·(eᶻ − 1)         x² + y² − 2·x·y·cos z   (x − y)² + 2·x·y·versin z
 1 − x[i]/Σ x         C(x)[i]                           1 − Σ x·y/(‖x‖·‖y‖)    Σ r²/(1 + Σ x·y/(‖x‖·‖y‖)), r across x
 1 − eˣ·cos y         versin y − cos y·(eˣ − 1)                      cosh x − cos y          2·sinh²(x/2) + versin y
@@ -27,8 +28,8 @@ from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.simplify import by_meaning, divided_sum, factored_sum, meant_sum, perfect_square
 from relgrad.logic.view import SHARED, in_floats, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import absolute, divide, fabs, multiply, negative, power, subtract
-from relgrad.ops.comparison import greater
+from relgrad.ops.arithmetic import absolute, add, divide, fabs, multiply, negative, power, subtract
+from relgrad.ops.comparison import greater, less
 from relgrad.ops.deviation import Complement
 from relgrad.ops.differences import power1pm1
 from relgrad.ops.exponential import exp
@@ -58,12 +59,35 @@ def complement_of(t: Term) -> Term | None:
     return kept(t, "complement", _complement_of, _chosen)
 
 
+def left_of(t: Term) -> Term | None:
+    """erf(x) → erfc(x);    −expm1(x)·erf(y) → eˣ + (1 − eˣ)·erfc(y): what a term, or a product of such, leaves of one;
+    or None.
+    """
+    view = product_of(t)
+    if (left := complement_of(t)) is not None:
+        return left
+    k, factors = view.coefficient, dict[Term, Any]()
+    for b, e in view.factors.items():
+        if not is_term(b) or not b.ground or e < 1 or e != int(e):
+            return None
+        factor = b if complement_of(b) is not None else negative(b)
+        if complement_of(factor) is None:
+            return None
+        k, factors[factor] = k * (1 if factor is b else (-1) ** int(e)), e
+    rest = _left_of_product(ProductView(1, factors), dtype_of(t)) if k == 1 else None
+    return None if rest is None else fit(build_sum(rest, dtype_of(t)), t)
+
+
 def _complement_of(t: Term) -> Term | None:
     op = t.op
     if op.complement is not None:
         return as_term(op.complement(*[Tracer(in_floats(x, t)) for x in t.rands]))
-    if op in (absolute, fabs) and (of_size := _of_size(t.rands[0])) is not None:
-        return complement_of(of_size)
+    if op in (absolute, fabs):
+        (x,) = t.rands
+        if (of_size := _of_size(x)) is not None:
+            return complement_of(of_size)
+        left = complement_of(x)
+        return None if left is None else where(less(x, 0.0), add(1.0, x), left)
     if (op is divide or type(op) is Gibbs) and t.ground and (rest := _share_of_others(t)) is not None:
         return rest
     if type(op) is Sum and (rest := _left_of_cosine(t)) is not None:
@@ -93,9 +117,9 @@ def _left_of_sum(t: Term) -> Term | None:
         if k == -1 and is_term(p) and p.op.laws.parity == -1 and p.op.complement is not None:
             return complement_of(p.op.make_node(opposite(*p.rands)))
     left = added((SumView(1, {}), 1), (by_meaning(view), -1))
-    for p, k in left.terms.items() if len(view.terms) > 1 else ():
-        below = complement_of(p if k < 0 else negative(p))
-        if below is not None and abs(left.constant) > ROUNDED:
+    shares = left.terms if len(view.terms) > 1 and abs(left.constant) > ROUNDED else {}
+    for p, k in shares.items():
+        if (below := complement_of(p if k < 0 else negative(p))) is not None:
             left = added((left, 1), (SumView(abs(k), {p: k}), -1), (sum_of(below), abs(k)))
     return None if abs(left.constant) > ROUNDED else fit(build_sum(left, dtype_of(t)), t)
 
