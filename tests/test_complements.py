@@ -372,3 +372,102 @@ def test_weighted_logarithms_of_shares_near_one():
     np.testing.assert_allclose(
         entropy, float(-(1 - rest) * mp.log1p(-rest) - rest * mp.log(rest)), rtol=4e-15
     )
+
+
+LEFT_OF_ONE = {
+    "a cube": lambda m, x: 1 - (1 - m.exp(-x)) ** 3,
+    "a square": lambda m, x: 2 - 2 * (1 - m.exp(-x)) ** 2,
+    "a square of a power": lambda m, x: 1 - (1 - (1 / (1 + x)) ** 32.5) ** 2,
+    "a cube below zero": lambda m, x: x + x * (m.exp(-x) - 1) ** 3,
+    "a cube of an odd function": lambda m, x: 1 - m.tanh(x) ** 3,
+    "the log of a cube": lambda m, x: m.log(1 - (1 - m.exp(-x)) ** 3),
+    "the log of a power": lambda m, x: m.log(1 - (1 / (1 + x)) ** 32.5),
+    "a mean": lambda m, x: 1 - (m.tanh(x) + m.tanh(x + 1)) / 2,
+    "two shares": lambda m, x: 2 - m.tanh(x) - m.tanh(x + 1),
+    "two shares from below": lambda m, x: m.tanh(-x) + 2 - m.tanh(x + 1),
+    "the log of a mean": lambda m, x: m.log((m.tanh(x) + m.tanh(x + 1)) / 2),
+    "the log of a mean with weights that are rounded": lambda m, x: m.log(
+        0.3 * (1 - m.exp(-x)) + 0.7 * m.tanh(x)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("name", LEFT_OF_ONE)
+def test_what_powers_and_means_leave_of_one(name, kind):
+    """1 − (1 − e⁻ˣ)³ has the digits of e⁻ˣ, and 2 − p − q = (1 − p) + (1 − q), of any shape."""
+    f = LEFT_OF_ONE[name]
+    x = np.array([[40.0, 30.0, 0.7], [7.0, 2.0, 1.0]], kind)
+    with mp.workdps(200):
+        truth = np.vectorize(lambda v: float(f(mp, mp.mpf(float(v)))))(x)
+    found = rg.stabilize(lambda x: f(np, x), precise=False)
+    limits = np.finfo(kind)
+    if kind == np.float64 or "rounded" not in name:  # in float32, 0.3 and 0.7 are others
+        np.testing.assert_allclose(found(x), truth, rtol=64 * limits.eps, atol=limits.tiny)
+        np.testing.assert_allclose(found(x[1, 0]), truth[1, 0], rtol=64 * limits.eps, atol=limits.tiny)
+    assert found(x[:, :0]).shape == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: (1 + x) * (1 + y) - 1 - (x + y),
+        lambda x, y: (1 - x) * (1 + y) - (1 - x),
+        lambda x, y: (1 + x) * (1 - y) * (1 + x * y) + y - x - 1,
+        lambda x, y: (1 + x) * y - (y + x * y * y),
+    ],
+)
+@pytest.mark.parametrize("y", [3e-9, -0.5, np.array([[2e-7], [3.0]])])
+def test_parts_of_what_a_product_of_sums_leaves_of_one_meet_summands(f, y):
+    """(1 + x)·(1 + y) − 1 − (x + y) = x·y"""
+    x = np.array([1e-9, -1e-12, 0.3])
+    with mp.workdps(60):
+        truth = np.vectorize(lambda x, y: float(f(mp.mpf(x), mp.mpf(y))))(x, y)
+    np.testing.assert_allclose(rg.stabilize(f, precise=False)(x, y), truth, rtol=1e-14)
+
+
+@pytest.mark.parametrize("h", [1.5e-9, 2.0, 7e5])
+def test_angles_of_quotients_near_one(h):
+    """arccos(r/(r + h)) = 2·arctan2(√d, √(2 − d)), d = h/(r + h): how far the horizon dips."""
+    r = 6371e3
+    with mp.workdps(60):
+        dip, arc = mp.acos(mp.mpf(r) / (mp.mpf(r) + h)), mp.acosh((mp.mpf(r) + h) / r)
+    assert rg.stabilize(lambda r, h: np.arccos(r / (r + h)), precise=False)(r, h) == pytest.approx(
+        float(dip), rel=4e-16
+    )
+    assert rg.stabilize(lambda r, h: np.arccosh((r + h) / r), precise=False)(r, h) == pytest.approx(
+        float(arc), rel=8e-16
+    )
+
+
+def _late(m, x):
+    return m.log((1 - m.exp(-x)) * (1 - m.exp(-x - 1)))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        _late,
+        lambda m, x: m.log(m.tanh(x) * (1 - m.exp(-x)) ** 2),
+        lambda m, x: m.log(m.cos(1 / x) * m.tanh(x)),
+    ],
+)
+def test_logarithms_of_products_of_shares_near_one(f):
+    """log(p·q) is of what both leave of one, (1 − p) + p·(1 − q), and not of 1."""
+    x = np.array([40.0, 12.0, 1.0])
+    with mp.workdps(60):
+        truth = [float(f(mp, mp.mpf(v))) for v in x.tolist()]
+    np.testing.assert_allclose(rg.stabilize(lambda x: f(np, x), precise=False)(x), truth, rtol=1e-13)
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_logarithms_of_products_over_axes_of_shares_near_one(precise, sign):
+    """log Π p is Σ log p of sizes where the product is not negative, and -inf where a factor is 0."""
+    x = sign * np.array([[12.0, 40.0], [0.0, 3.0], [800.0, 1e-320]])
+    found = rg.stabilize(lambda x: np.log(np.prod(np.tanh(x), axis=1)), precise=precise)(x)
+    size = np.abs(x)
+    truth = np.sum(np.log1p(-2 / (np.exp(2 * size[[0]]) + 1)), axis=1)
+    np.testing.assert_allclose(found, [*truth, -np.inf, np.log(1e-320)], rtol=4e-15)
+    odd = rg.stabilize(lambda x: np.log(np.prod(np.tanh(x), axis=0)), precise=precise)(sign * np.ones((3, 2)))
+    np.testing.assert_allclose(odd, 3 * np.log(np.tanh(1.0)) if sign > 0 else np.nan, rtol=4e-15)

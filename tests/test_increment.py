@@ -788,6 +788,14 @@ def test_an_even_function_is_compared_on_both_sides(x: float):
         assert ulps(rg.stabilize(path, precise=False)(x, 1.0), h[0] - h[1]) < 8
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3), (0,)])
+def test_the_distance_of_an_array_may_be_one_number(shape: tuple[int, ...]):
+    """cosh(x + h) − cosh(x − h) = 2·sinh(x)·sinh(h): one h for all x, of which cosh tells no sign."""
+    x, h = np.linspace(-3.0, 0.5, int(np.prod(shape))).reshape(shape), 1e-7
+    found = rg.stabilize(lambda x, h: np.cosh(x + h) - np.cosh(x - h), precise=False)(x, h)
+    np.testing.assert_allclose(found, 2 * np.sinh(x) * np.sinh(h), rtol=1e-14)
+
+
 def test_exponentials_are_compared_as_they_are_and_not_their_powers():
     """e^(−x²/2) as (e^(x²))^(−½) would leave the range of floats where it is 0."""
     kernel = lambda a, b: np.mean(np.exp(-((a[:, None] - b) ** 2) / 2))

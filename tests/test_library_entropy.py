@@ -221,3 +221,17 @@ def test_logarithms_of_nothing_are_no_divergences(zero):
             warnings.simplefilter("error", rg.RelgradWarning)
             assert rg.stabilize(fun)(p) == -np.inf
             assert rg.stabilize(fun, strategy="eager")(p) == -np.inf
+
+
+@pytest.mark.parametrize("k", [1.0, -0.5, np.log(10) / 10, np.array([2.0, -3.0])])
+@pytest.mark.parametrize("y", [0.0, np.array([[7.0], [-30.0]])])
+def test_a_log_of_two_exponentials_less_the_extreme_of_both(k, y):
+    """log(e^(k·x) + e^(k·y)) − k·max(x, y) = log(1 + e^(−k·|x − y|)), which is small beside both."""
+    x = np.array([50.0, 3.0])
+    for extreme, sign in ((np.maximum, -1), (np.minimum, 1)):
+        f = lambda x, y, k, e=extreme: 3 * np.log(np.exp(k * x) + np.exp(k * y)) / k - 3 * e(x, y)
+        for order in ((x, y), (y, x)):
+            found = rg.stabilize(f, precise=False)(*order, k)
+            np.testing.assert_allclose(found, 3 * np.logaddexp(0, sign * k * np.abs(x - y)) / k, rtol=1e-13)
+    beside = rg.stabilize(lambda x: np.log(1 + np.exp(x)) - np.maximum(0, x), precise=False)
+    np.testing.assert_allclose(beside(x), np.log1p(np.exp(-x)), rtol=1e-15)

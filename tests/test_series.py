@@ -995,3 +995,34 @@ def test_a_log_without_weight_is_zero_beside_and_beyond_series(fun):
     for how in ({}, {"validate": False}):
         got, tiny = rg.stabilize(fun, **how)(x), rg.stabilize(fun, **how)(np.array([1e-12, 0.7]))
         np.testing.assert_allclose(got, tiny, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda m, k, h: m.sin(k * h) / (3 * k * k) - h / (3 * k),
+        lambda m, k, h: 2.5 * k * k * m.tanh(k * h) - 2.5 * k * k * k * h,
+        lambda m, k, h: 9.81 * (k + 1) * m.tanh((k + 1) * h) - 9.81 * (k + 1) * (k + 1) * h,
+        lambda m, k, h: (k + 1) ** 3 * h - (k + 1) ** 2 * m.sin((k + 1) * h),
+    ],
+)
+@pytest.mark.parametrize("k", [1e-3, 0.5])
+@pytest.mark.parametrize("h", [2e-3, -7.0])
+def test_multiples_of_powers_of_a_factor_are_powers_of_the_product(f, k, h):
+    """2.5·k²·tanh(k·h) − 2.5·k³·h = 2.5·k²·(tanh u − u), u = k·h"""
+    with mp.workdps(60):
+        truth = float(f(mp, mp.mpf(k), mp.mpf(h)))
+    found = rg.stabilize(lambda k, h: f(np, k, h), precise=False)
+    assert found(k, h) == pytest.approx(truth, rel=4e-15)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_summands_beside_a_function_of_a_negated_product_keep_their_sign(sign):
+    """w·(B − t) − B²/a, B = (1 − e^(−a·t))/a: the second is no function of −a·t alone, and stands as it is."""
+
+    def yield_of(a, w, t):
+        b = (1 - np.exp(-a * t)) / a
+        return w * (b - t) + sign * b * b / (4 * a)
+
+    a, w, t = 0.7, 0.3, 2.0
+    assert rg.stabilize(yield_of, precise=False)(a, w, t) == pytest.approx(yield_of(a, w, t), rel=1e-13)

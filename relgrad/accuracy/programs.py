@@ -19,7 +19,16 @@ from relgrad.accuracy.instance import bound, is_of_gradient, roles_of
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.logic.view import LIMIT, sum_of
 from relgrad.op import as_term
-from relgrad.ops import log_softmax, logsumexp, power_difference, softmax, softmax_pullback, xlog_ratio, xlogy
+from relgrad.ops import (
+    log_softmax,
+    logsumexp,
+    power_difference,
+    softmax,
+    softmax_pullback,
+    softplus,
+    xlog_ratio,
+    xlogy,
+)
 from relgrad.relation import Relation
 from relgrad.term import Term, subterms
 from relgrad.trace.tracer import Tracer
@@ -291,6 +300,7 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
             )
         )(),
     ),
+    "multiply_out": lambda g, a, b, c, d: (1.0 + a) * b - (b + c),
     "factor_square": lambda g, a, b, c, d: g.one_of((a**2, a**2 / 9, 4 * a**2)) - g.one_of((9.0, 1.0, 4.0)),
     "meaning_to_cancel": lambda g, a, b, c, d: g.one_of(
         (
@@ -317,6 +327,8 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
             lambda: np.max(a, -1, keepdims=True) - logsumexp(a, axis=-1, keepdims=True),
             lambda: logsumexp(a * -2.0, axis=-1, keepdims=True) / 2.0 + np.min(a, -1, keepdims=True),
             lambda: logsumexp(a * whole(b), axis=-1, keepdims=True) - np.max(a, -1, keepdims=True) * whole(b),
+            lambda: np.logaddexp(a * c, c * b) / c - np.maximum(b, a),
+            lambda: 2.0 * np.minimum(0.0, a) - 2.0 * softplus(a),
         )
     )(),
     "lacking_entropy": lambda g, a, b, c, d: g.one_of(
@@ -341,6 +353,9 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
             lambda: b + b * np.tanh(a),
             lambda: 1.0 + np.sin(a) * scipy.special.expit(b),
             lambda: 1.0 - np.exp(-np.square(a)) * scipy.special.expit(b) * scipy.special.ndtr(c),
+            lambda: (1.0 + a) * (1.0 - b) - 1.0 + b,
+            lambda: b + b * np.expm1(a) ** 3.0,
+            lambda: 2.0 + np.tanh(a) - scipy.special.expit(b),
         )
     )(),
     "cross_products": lambda g, a, b, c, d: crossed(g, *[g.new() for _ in range(4)]),

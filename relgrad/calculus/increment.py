@@ -565,7 +565,7 @@ def _nearer(x: Term, y: Term, d: Term) -> tuple[Term, Term]:
         return y, d
     opposite = as_term(np.sign(Tracer(x)) * np.sign(Tracer(y)) < 0)
     near = where(opposite, negative(divisible(y)), y)
-    return fit(as_term(near), y), fit(as_term(where(opposite, build_sum(total, dtype_of(x)), d)), d)
+    return fit(as_term(near), y), fit(as_term(where(opposite, build_sum(total, dtype_of(x)), d)), y)
 
 
 @lru_cache(maxsize=512)

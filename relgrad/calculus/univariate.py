@@ -23,7 +23,7 @@ from relgrad.calculus.lengths import legs_of
 from relgrad.calculus.path import definition_of
 from relgrad.calculus.series import Series, applied, argument, body_of, expanded, places, values_at
 from relgrad.conventions import DEFAULT, Conventions
-from relgrad.logic.build import build_product, build_sum, divisible
+from relgrad.logic.build import build_product, build_sum, divisible, number_term
 from relgrad.logic.group import ProductView, SumView, added, multiplied, sum_key
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
@@ -546,30 +546,27 @@ def _in_powers(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator
         powers = {x: [degrees[x] * of[x] for degrees, _ in read] for x in of}
         # What does not depend on a factor is written without it, as far as that goes.
         pivot = min(of, key=lambda x: (len(powers[x]) - powers[x].count(0), min(powers[x])))
-        negated = product_of(u).coefficient < 0
+        minus = [(constant(-1.0, u.type.dtype), 1)] if product_of(u).coefficient < 0 else []
         again: list[_Summand] = []
         for s, (degrees, others) in zip(summands, read, strict=True):
             k = int(degrees[pivot] * of[pivot])
             left = [(u, k), *[(x, int(degrees[x] - k * e)) for x, e in of.items()]]
-            again.append(
-                s._replace(
-                    sign=-s.sign if negated and k % 2 else s.sign,
-                    factors=others + [(x, e // abs(e)) for x, e in left for _ in range(abs(e))],
-                )
-            )
+            factors = [(x, e // abs(e)) for x, e in left for _ in range(abs(e))]
+            again.append(s._replace(factors=[*others, *minus * (k % 2), *factors]))
         if any(group[0] is u for group in _alike(again, base)):
             yield again
 
 
 def _powers_of(of: Any, factors: _Factors) -> tuple[Counter[Term], _Factors]:
-    """[x, y], 2·x²/(y·z) → {x: 2, y: −1}, [2, 1/z]: the powers of some terms in a product, and its other factors."""
+    """[x, y], (2·x²)/(y·z) → {x: 2, y: −1}, [2, 1/z]: the powers of some terms in a product, and its other factors."""
     degrees: Counter[Term] = Counter()
     others: _Factors = []
     for f, e in factors:
         view = product_of(f)
         ((x, k),) = view.factors.items() if len(view.factors) == 1 else ((f, 0),)
-        if x in of and view.coefficient == 1 and k == int(k):
+        if x in of and k == int(k):
             degrees[x] += e * int(k)
+            others += [(number_term(view.coefficient, x.type.dtype), e)] if view.coefficient != 1 else []
         else:
             others.append((f, e))
     return degrees, others
@@ -735,7 +732,8 @@ def _powers(u: Term, factors: Sequence[tuple[Term, int]]) -> dict[Term, tuple[An
         ((x, k),) = own.factors.items()
         if x in view.factors and k == int(k):
             coefficient, degree = found.get(x, (1, 0))
-            found[x] = coefficient * own.coefficient**e, degree + e * int(k)
+            numbers = (ProductView(coefficient, {}), 1), (ProductView(own.coefficient, {}), e)
+            found[x] = multiplied(*numbers).coefficient, degree + e * int(k)
     powers = {x: (*found.get(x, (1, 0)), int(e)) for x, e in view.factors.items()}
     return powers if any(k * e < 0 for _, k, e in powers.values()) else None
 

@@ -4,6 +4,7 @@
 (1 + x)·(1 + y) − 1  x + (1 + x)·y
 1 − max(σ(x), c)     min(σ(−x), 1 − c)      σ(x) − y                (1 − y)·σ(x) − y·σ(−x)
 1 − Π (1 − xᵢ)       −prod1pm1(−x)          1 − Π (1 − xᵢ)ⁿ         −prod1pm1(power1pm1(−x, n))
+1 + expm1(x)³        eˣ·(1 − p + p²), p = expm1(x)      2 − erf(x) − erf(y)     erfc(x) + erfc(y)
 x² + y² − 2·x·y·eᶻ   (x − y)² − 2·x·y·(eᶻ − 1)         x² + y² − 2·x·y·cos z   (x − y)² + 2·x·y·versin z
 1 − x[i]/Σ x         C(x)[i]                           1 − Σ x·y/(‖x‖·‖y‖)    Σ r²/(1 + Σ x·y/(‖x‖·‖y‖)), r across x
 1 − eˣ·cos y         versin y − cos y·(eˣ − 1)                      cosh x − cos y          2·sinh²(x/2) + versin y
@@ -22,13 +23,13 @@ from relgrad.bounds import range_of
 from relgrad.interpret import interpret
 from relgrad.logic.build import build_product, build_sum, fit, opposite
 from relgrad.logic.conditions import maybe_one
-from relgrad.logic.group import ProductView, SumView, added, multiplied
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of, rebuilt
-from relgrad.logic.simplify import factored_sum, meant_sum, perfect_square
+from relgrad.logic.simplify import by_meaning, divided_sum, factored_sum, meant_sum, perfect_square
 from relgrad.logic.view import SHARED, in_floats, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import absolute, divide, fabs, multiply, negative, power, subtract
-from relgrad.ops.comparison import greater
+from relgrad.ops.arithmetic import absolute, add, divide, fabs, multiply, negative, power, subtract
+from relgrad.ops.comparison import greater, less
 from relgrad.ops.deviation import Complement
 from relgrad.ops.differences import power1pm1
 from relgrad.ops.exponential import exp
@@ -44,9 +45,11 @@ from relgrad.ops.structure import RESHAPES
 from relgrad.term import Term, is_term, kept
 from relgrad.trace.tracer import Tracer
 
-ONE = ProductView(1, {})
+ONE, NOTHING = ProductView(1, {}), SumView(0, {})
 MOVED = 1 << 16
 """Of arrays with more entries nobody asks where each goes."""
+ROUNDED = Fraction(1, 1 << 50)
+"""Numbers that people write as weights add up to one so far."""
 
 
 def complement_of(t: Term) -> Term | None:
@@ -56,26 +59,69 @@ def complement_of(t: Term) -> Term | None:
     return kept(t, "complement", _complement_of, _chosen)
 
 
+def left_of(t: Term) -> Term | None:
+    """erf(x) → erfc(x);    −expm1(x)·erf(y) → eˣ + (1 − eˣ)·erfc(y): what a term, or a product of such, leaves of one;
+    or None.
+    """
+    view = product_of(t)
+    if (left := complement_of(t)) is not None:
+        return left
+    k, factors = view.coefficient, dict[Term, Any]()
+    for b, e in view.factors.items():
+        if not is_term(b) or not b.ground or e < 1 or e != int(e):
+            return None
+        factor = b if complement_of(b) is not None else negative(b)
+        if complement_of(factor) is None:
+            return None
+        k, factors[factor] = k * (1 if factor is b else (-1) ** int(e)), e
+    rest = _left_of_product(ProductView(1, factors), dtype_of(t)) if k == 1 else None
+    return None if rest is None else fit(build_sum(rest, dtype_of(t)), t)
+
+
 def _complement_of(t: Term) -> Term | None:
     op = t.op
     if op.complement is not None:
         return as_term(op.complement(*[Tracer(in_floats(x, t)) for x in t.rands]))
-    if op in (absolute, fabs) and (of_size := _of_size(t.rands[0])) is not None:
-        return complement_of(of_size)
-    if op is divide or type(op) is Gibbs:
-        return _share_of_others(t) if t.ground else None
+    if op in (absolute, fabs):
+        (x,) = t.rands
+        if (of_size := _of_size(x)) is not None:
+            return complement_of(of_size)
+        left = complement_of(x)
+        return None if left is None else where(less(x, 0.0), add(1.0, x), left)
+    if (op is divide or type(op) is Gibbs) and t.ground and (rest := _share_of_others(t)) is not None:
+        return rest
     if type(op) is Sum and (rest := _left_of_cosine(t)) is not None:
         return rest
     if isinstance(op, Prod) and (rest := _left(t.rands[0])) is not None:
         return negative(Prod1pm1(op.axes).make_node(negative(rest)))
     lefts = {x: left for x in _chosen(t) if (left := x.cache["complement"]) is not None}
     if not lefts:
-        return None
+        return _left_of_sum(t) if t.ground and t.type.differentiable else None
     operands = [
         lefts[x] if x in lefts else subtract(1.0, x) if _is_value(t, i) else _places(x, lefts)
         for i, x in enumerate(t.rands)
     ]
     return as_term((op.reflected or op)(*map(Tracer, operands)))
+
+
+def _left_of_sum(t: Term) -> Term | None:
+    """−expm1(x) → eˣ;    −erf(x) → erfc(−x);    0.3·erf(x) + 0.7·erf(y) → 0.3·erfc(x) + 0.7·erfc(y): what is left of
+    one by what means one less something, by an odd function, and by a mean of shares, with weights that add up to one
+    but for rounding; or None.
+    """
+    view = sum_of(t)
+    if view.constant:
+        return None
+    if len(view.terms) == 1:
+        ((p, k),) = view.terms.items()
+        if k == -1 and is_term(p) and p.op.laws.parity == -1 and p.op.complement is not None:
+            return complement_of(p.op.make_node(opposite(*p.rands)))
+    left = added((SumView(1, {}), 1), (by_meaning(view), -1))
+    shares = left.terms if len(view.terms) > 1 and abs(left.constant) > ROUNDED else {}
+    for p, k in shares.items():
+        if (below := complement_of(p if k < 0 else negative(p))) is not None:
+            left = added((left, 1), (SumView(abs(k), {p: k}), -1), (sum_of(below), abs(k)))
+    return None if abs(left.constant) > ROUNDED else fit(build_sum(left, dtype_of(t)), t)
 
 
 def _share_of_others(t: Term) -> Term | None:
@@ -219,8 +265,8 @@ def shared_complement(t: Term) -> Any:
 def complemented_sum(t: Term) -> Any:
     """Return a sum in which one less a product is what is left of one, of each factor in turn, or None.
 
-    1 − σ(x)·(1 − y) = σ(−x) + σ(x)·y; nothing is left for one factor, w − w·Φ(x) = w·Φ(−x), and of an odd function
-    1 + tanh x = 1 − tanh(−x)
+    1 − σ(x)·(1 − y) = σ(−x) + σ(x)·y; nothing is left for one factor, w − w·Φ(x) = w·Φ(−x), of an odd function
+    1 + tanh x = 1 − tanh(−x), and of a mean 2 − Φ(x) − Φ(y) = Φ(−x) + Φ(−y)
     """
     view, dtype = sum_of(t), dtype_of(t)
     for part, k in view.terms.items():
@@ -231,11 +277,15 @@ def complemented_sum(t: Term) -> Any:
                 shares = {b: e for b, e in within.items() if is_term(b) and _is_share(b, within)}
                 if not shares or (taken.factors == shares and _is_left_to_rows(view, shares)):
                     continue
-                rest = _left_of_product(ProductView(1, within), dtype, outside)
+                rest = _left_of_product(ProductView(1, within), dtype, outside, (view, c))
                 if rest is not None:
                     new = added((view, 1), (SumView(0, {part: k}), -1), (one, -1), (rest, c))
                     return fit(rebuilt(new, t), t)
-    return None
+    if not view.constant or not 1 < len(view.terms) <= SHARED:
+        return None
+    mean = added((view, -1 / Fraction(view.constant)), (SumView(1, {}), 1))
+    rest = _left_of_sum(build_sum(mean, dtype))
+    return None if rest is None else fit(build_sum(added((sum_of(rest), view.constant)), dtype), t)
 
 
 def _wholes(view: SumView, product: ProductView, k: Any) -> Iterator[tuple[SumView, ProductView]]:
@@ -264,10 +314,16 @@ def _is_left_to_rows(view: SumView, shares: dict[Term, Any]) -> bool:
     return len(view.terms) == 1 and not others and e == 1 and not base.op.alone
 
 
-def _left_of_product(product: ProductView, dtype: Any, outside: ProductView = ONE) -> SumView | None:
+def _left_of_product(
+    product: ProductView,
+    dtype: Any,
+    outside: ProductView = ONE,
+    beside: tuple[SumView, Number] = (NOTHING, 1),
+) -> SumView | None:
     """p·q → (1 − p) + p·(1 − q), what a product leaves of one, times what stands outside of it; or None.
 
-    As a telescope, whose slopes are those of p·q, unless the parts are those of shares, and of one factor more.
+    As a telescope, whose slopes are those of p·q, unless the parts are those of shares, and of one factor more, or
+    some are gone beside other summands, as in (1 + x)·(1 + y) − 1 − x = (1 + x)·y.
     """
     found = _complements(product) if product.coefficient == 1 else None
     if found is None:
@@ -279,8 +335,9 @@ def _left_of_product(product: ProductView, dtype: Any, outside: ProductView = ON
     for factor, left in found:
         parts.append(summand(multiplied((before, 1), (product_of(left), 1)), None, dtype))
         before = multiplied((before, 1), (product_of(factor), 1))
-    if plain:
-        return added(*[(part, 1) for part in parts])
+    total = added(*[(part, 1) for part in parts])
+    if plain or (outside is ONE and added((beside[0], 1), (total, beside[1])).cancelled):
+        return total
     one = constant(1.0, dtype)
     rest = Telescope(len(parts)).make_node(
         one, build_product(product, dtype), one, *[build_sum(x, dtype) for x in parts]
@@ -300,7 +357,7 @@ def from_one(t: Term) -> Any:
     view, left = sum_of(x), subtract(1.0, x)
     if view.constant != 1 or not view.terms:
         single = not view.constant and len(view.terms) == 1
-        left = (meant_sum(left) or complemented_sum(left)) if single else None
+        left = (meant_sum(left) or divided_sum(left) or complemented_sum(left)) if single else None
     return None if left is None else fit(as_term(t.op.from_one(Tracer(left))), t)
 
 
@@ -357,7 +414,7 @@ def square_at_one(t: Term) -> Any:
 
 
 def _either_way(product: ProductView) -> Iterator[ProductView]:
-    """y·erf(x) → y·erf(x), −y·erf(−x): a product, and the same of f(−x) for each odd factor f(x) that has a
+    """y·erf(x) → y·erf(x), −y·erf(−x): a product, and the same of −f(x) for each factor f(x) of which that has a
     complement;    y·x[i]/Σ x → y·(x[i]/Σ x), of each entry that has a share of a sum.
     """
     yield product
@@ -367,9 +424,11 @@ def _either_way(product: ProductView) -> Iterator[ProductView]:
                 if n == 1 and is_term(part) and complement_of(share := divide(part, base)) is not None:
                     factors = {b: n for b, n in product.factors.items() if b not in (part, base)}
                     yield ProductView(product.coefficient, {**factors, share: 1})
-        if is_term(base) and base.op.laws.parity == -1 and base.op.complement is not None and e == 1:
+        if not is_term(base) or not base.ground or not base.type.differentiable or e < 1 or e != int(e):
+            continue
+        if complement_of(below := negative(base)) is not None:
             factors = {b: n for b, n in product.factors.items() if b is not base}
-            yield ProductView(-product.coefficient, {**factors, base.op.make_node(opposite(*base.rands)): 1})
+            yield ProductView(product.coefficient * (-1) ** int(e), {**factors, below: e})
 
 
 def _complements(product: ProductView) -> list[tuple[Term, Term]] | None:

@@ -4,6 +4,7 @@ log n + Σ p·log p, Σ p = 1                Σ D(p, 1/n)
 log 2 + p·log p + (1 − p)·log(1 − p)     D(p, ½) + D(1 − p, ½)
 Σ u·log u, Σ u = n                      Σ D(u, 1)
 k·max y − log Σ e^(k·y)                  log_softmax(k·y)[y = max y]
+k·max(x, y) − log(e^(k·x) + e^(k·y))     −log(1 + e^(−k·|x − y|))
 
 D(x, y) = x·log(x/y) − x + y is the I-divergence. Where n parts add up to s, Σ p·log p is Σ D(p, s/n) + s·log(s/n).
 """
@@ -14,27 +15,28 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from itertools import product as pairs_of
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from quicktions import Fraction
 
 from relgrad.logic.build import build_product, fit, fitted
 from relgrad.logic.conditions import is_constant_along
-from relgrad.logic.group import ProductView, SumView, added, multiplied, renamed
+from relgrad.logic.group import ProductView, SumView, added, multiplied, number_of, renamed
 from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.space import product
 from relgrad.logic.view import SHARED, product_of, sum_of, summand
 from relgrad.op import as_term, constant, holds_nan, is_constant
-from relgrad.ops.arithmetic import divide, subtract
+from relgrad.ops.arithmetic import absolute, divide, multiply, negative, subtract
 from relgrad.ops.comparison import equal
 from relgrad.ops.differences import i_divergence, xlog_ratio
+from relgrad.ops.exponential import logaddexp
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.moments import centred
 from relgrad.ops.reduction import Sum
-from relgrad.ops.selection import where
+from relgrad.ops.selection import maximum, minimum, where
 from relgrad.ops.softmax import LogSoftmax, LogSumExp
-from relgrad.ops.stable import xlog1py, xlogy
+from relgrad.ops.stable import softplus, xlog1py, xlogy
 from relgrad.term import Term, is_term
 from relgrad.trace.tracer import Tracer
 
@@ -49,24 +51,51 @@ def extreme_beside_sum(t: Term) -> Term | None:
     for (part, c), (other, n) in permutations(view.terms.items(), 2):
         whole, beside = product_of(part), product_of(other)
         for total, of in pairs_of(whole.factors, beside.factors):
-            if not (is_term(total) and type(total.op) is LogSumExp and len(total.rands) == 1):
+            if not is_term(total) or not is_term(of) or (found := _share_of_extreme(total, of)) is None:
                 continue
-            if not (is_term(of) and isinstance(of.op, (Max, Min)) and of.op.axes == total.op.axes):
-                continue
-            k = multiplied((product_of(total.rands[0]), 1), (product_of(of.rands[0]), -1))
-            outside = multiplied((whole, 1), (ProductView(1, {total: 1}), -1))
+            outside, k = multiplied((whole, 1), (ProductView(1, {total: 1}), -1)), found.power
             left = multiplied((beside, 1), (ProductView(1, {of: 1}), -1), (outside, -1), (k, -1))
             if left.factors or left.coefficient * n != -c:
                 continue
-            if not all(is_constant_along(b, of.op.axes) for b in k.factors):
-                continue
-            own = equal(of.rands[0], of)
-            shares = where(own, LogSoftmax(of.op.axes).make_node(total.rands[0]), 0.0)
-            found = divide(
-                *[Sum(of.op.axes).make_node(x) for x in (shares, where(own, constant(1.0, dtype), 0.0))]
-            )
-            new = summand(multiplied((outside, 1), (product_of(found), 1)), None, dtype)
+            new = summand(multiplied((outside, 1), (product_of(found.log), 1)), None, dtype)
             return fit(rebuilt(added((view, 1), (SumView(0, {part: c, other: n}), -1), (new, -c)), t), t)
+    return None
+
+
+class _Extreme(NamedTuple):
+    """k, and the logarithm of the share of Σ e^(k·y) that the largest or smallest y has."""
+
+    power: ProductView
+    log: Term
+
+
+def _share_of_extreme(total: Term, of: Term) -> _Extreme | None:
+    """log Σ e^(k·y), max y → k, log_softmax(k·y)[y = max y];
+    logaddexp(k·x, k·y), min(x, y) → k, −log(1 + e^(k·|x − y|));    others → None
+    """
+    if type(total.op) is LogSumExp and isinstance(of.op, (Max, Min)) and of.op.axes == total.op.axes:
+        reads = [list(zip(total.rands, of.rands, strict=False))]
+    elif total.op in (logaddexp, softplus) and of.op in (maximum, minimum):
+        zero = [constant(0.0, total.type.dtype)] * (total.op is softplus)
+        reads = [list(zip((*total.rands, *zero), ys, strict=True)) for ys in permutations(of.rands)]
+    else:
+        return None
+    for pairs in reads:
+        pairs = [(x, y) for x, y in pairs if number_of(x) != 0 or number_of(y) != 0]
+        if any(number_of(y) == 0 for _, y in pairs):
+            continue
+        k, *others = [multiplied((product_of(x), 1), (product_of(y), -1)) for x, y in pairs]
+        if any(k != other for other in others):
+            continue
+        if len(of.rands) > 1:
+            apart = multiply(build_product(k, total.type.dtype), absolute(subtract(*of.rands)))
+            return _Extreme(k, negative(softplus(apart if of.op is minimum else negative(apart))))
+        ((x, y),) = pairs
+        if all(is_constant_along(b, of.op.axes) for b in k.factors):
+            own = equal(y, of)
+            shares = where(own, LogSoftmax(of.op.axes).make_node(x), 0.0)
+            count = where(own, constant(1.0, y.type.dtype), 0.0)
+            return _Extreme(k, divide(*[Sum(of.op.axes).make_node(u) for u in (shares, count)]))
     return None
 
 

@@ -243,16 +243,16 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                     continue
                 if power not in divisors:
                     whole = _power_as_sum(d, power)
-                    divisors[power] = whole, _by_meaning(whole)
+                    divisors[power] = whole, by_meaning(whole)
                 whole, meant = divisors[power]
                 above = multiplied((product_of(p), 1), (ProductView(1, {d: power}), 1), (others, -1))
                 key = summand_key(above)
-                by_meaning = key not in (None, *map(key_of, whole.terms)) and not _holds_number(above)
-                if by_meaning and _sum_meant(above) is None and key not in map(key_of, meant.terms):
+                read = key not in (None, *map(key_of, whole.terms)) and not _holds_number(above)
+                if read and _sum_meant(above) is None and key not in map(key_of, meant.terms):
                     continue  # it meets nothing
                 part = sum_of(build_product(above, dtype))
-                if by_meaning:
-                    part, whole = _by_meaning(part), meant
+                if read:
+                    part, whole = by_meaning(part), meant
                     if not {*map(key_of, part.terms)} & {*map(key_of, whole.terms)}:
                         continue
                 left = added((part, k), (whole, c))
@@ -285,7 +285,7 @@ def _power_as_sum(base: Term, power: Number) -> SumView:
     return SumView(0, {build_product(ProductView(1, {base: power}), base.type.dtype): 1})
 
 
-def _by_meaning(view: SumView) -> SumView:
+def by_meaning(view: SumView) -> SumView:
     """Return a sum in which summands with a factor that is a sum by definition are read so: y·expm1(x) as y·eˣ − y."""
     return added((SumView(view.constant, {}), 1), *[(_meant(b), k) for b, k in view.terms.items()])
 

@@ -19,6 +19,7 @@ from quicktions import Fraction
 
 from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, fitted
+from relgrad.logic.complements import complement_of
 from relgrad.logic.conditions import Goal, finding
 from relgrad.logic.goals import computedo
 from relgrad.logic.group import Number, ProductView, SumView, added
@@ -27,7 +28,7 @@ from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.logscale.domain import is_exponential, logarithm, mentions_exponential
 from relgrad.op import as_term, constant
-from relgrad.ops.arithmetic import absolute, add, multiply, power, sign, subtract
+from relgrad.ops.arithmetic import absolute, add, multiply, negative, power, sign, subtract
 from relgrad.ops.comparison import greater_equal, less
 from relgrad.ops.differences import power1p
 from relgrad.ops.exponential import exp, log
@@ -39,12 +40,15 @@ from relgrad.trace.tracer import Tracer
 
 
 def unlike_exponentials(*terms: Any) -> Goal:
-    """2·x: holds; x·eʸ, Σ eˣ: fails: construct a goal stating that no factor is an exponential, or a sum of such."""
+    """2·x: holds; x·eʸ, Σ eˣ, 1 − eˣ: fails: construct a goal stating that no factor is an exponential, a sum of such,
+    or, but for its sign, what something leaves of one.
+    """
 
     def unlike_goal(s: State) -> Iterator[State]:
         known = [reify_term(getattr(t, "term", t), s) for t in terms]
         bases = [b for t in known if is_term(t) and t.ground for b in product_of(t).factors if is_term(b)]
-        if not any(b.op is exp or (type(b.op) is Sum and is_exponential(b)) for b in bases):
+        alike = any(b.op is exp or (type(b.op) is Sum and is_exponential(b)) for b in bases)
+        if not alike and not any(is_term(t) and complement_of(negative(t)) is not None for t in known):
             yield s
 
     return unlike_goal

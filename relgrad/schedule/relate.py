@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from relgrad.calculus.increment import difference_quotient, incremented, log_incremented
 from relgrad.calculus.kinks import one_function
 from relgrad.calculus.lengths import length_taken_out, shows_length, turned_by_little, turns
@@ -20,10 +22,10 @@ from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
 from relgrad.logic.complements import (
     apart_sum,
-    complement_of,
     complemented_sum,
     from_one,
     labelled_sum,
+    left_of,
     shared_complement,
     square_at_one,
 )
@@ -44,6 +46,7 @@ from relgrad.logic.simplify import (
     divided_pair,
     divided_sum,
     factored_square,
+    factored_sum,
     joined_reductions,
     meant_sum,
     perfect_square,
@@ -56,11 +59,23 @@ from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
 from relgrad.logic.view import sum_of
 from relgrad.logscale.domain import is_exponential, stated_logarithm
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import add, divide, float_power, multiply, negative, power, sqrt
-from relgrad.ops.comparison import equal
+from relgrad.ops.arithmetic import (
+    absolute,
+    add,
+    divide,
+    float_power,
+    multiply,
+    negative,
+    power,
+    sign,
+    sqrt,
+)
+from relgrad.ops.comparison import equal, greater, less
 from relgrad.ops.differences import log_quotient
 from relgrad.ops.exponential import exp, log
 from relgrad.ops.matmul import MatMul
+from relgrad.ops.moments import LogProd
+from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.selection import where
 from relgrad.ops.stable import xlogy
 from relgrad.relation import Library, Relation
@@ -317,16 +332,23 @@ def log_near_one(t: Term) -> Term | None:
     """log(erf(x)) → log_quotient(erf(x), 1, −erfc(x)), which is log(1 − erfc(x)) where erf(x) is near one:
     the logarithm of what knows what it leaves of one; or None.
 
-    Of a share x[i]/Σ x, too; log₂ as log/log 2, and xlogy(w, x) as w·log x where w is not 0.
+    Of a share x[i]/Σ x, and of a product of such, too; log₂ as log/log 2, xlogy(w, x) as w·log x where w is not 0, and
+    log_prod as the sum of the logarithms of sizes, if the product is not negative.
     """
     *weight, x = t.rands
-    part = log.make_node(x)
-    if weight:
+    if type(t.op) is LogProd:
+        positive = where(greater(x, 0.0), log.make_node(x), log.make_node(absolute(x)))
+        total = Sum(t.op.axes).make_node(positive)
+        part = log.make_node(x)
+        whole = where(less(Prod(t.op.axes).make_node(sign(x)), 0.0), np.nan, total)
+    elif weight:
+        part = log.make_node(x)
         whole = where(equal(*weight, 0.0), 0.0, multiply(*weight, part))
     else:
+        part = log.make_node(x)
         whole = t if t.op is log else as_term(t.op.definition(Tracer(x)))
-    left = complement_of(x)
-    if left is None or (not weight and _without_divisor(whole) is not part):
+    left = left_of(x)
+    if left is None or (not weight and part not in subterms(whole)):
         return None
     quotient = log_quotient.make_node(x, constant(1.0, x.type.dtype), negative(left))
     return fit(substitute([whole], {part: fit(quotient, part)})[0], t)
@@ -335,7 +357,9 @@ def log_near_one(t: Term) -> Term | None:
 def may_be_near_zero(t: Term) -> bool:
     """log(erf(x)) → True, log(x) → False: whether `log_near_one` is asked of a term."""
     is_log = t.op.elementwise and len(t.rands) == 1 and (t.op is log or _may_be_logarithm(t.op))
-    return (is_log or t.op is xlogy) and t.ground and complement_of(t.rands[-1]) is not None
+    return (
+        (is_log or t.op is xlogy or type(t.op) is LogProd) and t.ground and left_of(t.rands[-1]) is not None
+    )
 
 
 def _inner_product(t: Term, v: Any, m: Any, library: Library, note: Note, theories: int) -> Goal:
@@ -432,6 +456,7 @@ def in_pieces(t: Term) -> Term | None:
 _DIVIDED = "a part of a divisor goes where two summands are brought over it"
 AFTER = (
     Law("cancel_summands", cancelled_sum, "summands meet their negatives", SUM),
+    Law("multiply_out", factored_sum, "a part of a summand that is multiplied out meets another", SUM),
     Law(
         "complement",
         complemented_sum,
