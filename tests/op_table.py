@@ -380,6 +380,8 @@ STABLE: dict[str, Row] = {
     },
     "gammainc of SciPy, by its parameter": (lambda a, x: sp.gammainc(1 + a, x), Y, X),
     "betaincc of SciPy, by its parameters": (lambda a, x: sp.betaincc(1 + a, 2 + a, x), Y, X),
+    "stdtr of SciPy, by its parameter": (lambda v, t: sp.stdtr(v, t), Y, X),
+    "stdtrit of SciPy": (lambda v, p: sp.stdtrit(v, p), Y, X),
     "hyp2f1 of SciPy": (lambda x: sp.hyp2f1(0.5, 1.0, 1.5, x), X),
     "eval_jacobi of SciPy": (lambda x: sp.eval_jacobi(3, 0.5, 1.0, x), X),
     "multigammaln of SciPy": (lambda x: sp.multigammaln(x[0, 0] + 2, 3), X),
