@@ -68,7 +68,7 @@ def left_of(t: Term) -> Term | None:
         return left
     k, factors = view.coefficient, dict[Term, Any]()
     for b, e in view.factors.items():
-        if not is_term(b) or not b.ground or e < 1 or e != int(e):
+        if not is_term(b) or not b.ground or not b.type.differentiable or e < 1 or e != int(e):
             return None
         factor = b if complement_of(b) is not None else negative(b)
         if complement_of(factor) is None:
@@ -119,7 +119,7 @@ def _left_of_sum(t: Term) -> Term | None:
     left = added((SumView(1, {}), 1), (by_meaning(view), -1))
     shares = left.terms if len(view.terms) > 1 and abs(left.constant) > ROUNDED else {}
     for p, k in shares.items():
-        if (below := complement_of(p if k < 0 else negative(p))) is not None:
+        if p.type.differentiable and (below := complement_of(p if k < 0 else negative(p))) is not None:
             left = added((left, 1), (SumView(abs(k), {p: k}), -1), (sum_of(below), abs(k)))
     return None if abs(left.constant) > ROUNDED else fit(build_sum(left, dtype_of(t)), t)
 

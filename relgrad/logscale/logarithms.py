@@ -45,10 +45,11 @@ def unlike_exponentials(*terms: Any) -> Goal:
     """
 
     def unlike_goal(s: State) -> Iterator[State]:
-        known = [reify_term(getattr(t, "term", t), s) for t in terms]
-        bases = [b for t in known if is_term(t) and t.ground for b in product_of(t).factors if is_term(b)]
+        known = [t for x in terms if is_term(t := reify_term(getattr(x, "term", x), s)) and t.ground]
+        bases = [b for t in known for b in product_of(t).factors if is_term(b)]
         alike = any(b.op is exp or (type(b.op) is Sum and is_exponential(b)) for b in bases)
-        if not alike and not any(is_term(t) and complement_of(negative(t)) is not None for t in known):
+        real = [t for t in known if t.type.differentiable]
+        if not alike and all(complement_of(negative(t)) is None for t in real):
             yield s
 
     return unlike_goal
