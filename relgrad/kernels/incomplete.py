@@ -212,7 +212,7 @@ def stdtr_n(n: int, v: Any, t: Any) -> Any:
     """∂ⁿF/∂vⁿ of Student's distribution function F(v, t), n ≥ 1, within v·1e-14.
 
     >>> round(stdtr_n(1, 3.0, -2.0), 12)
-    np.float64(-0.010764)
+    np.float64(-0.015255481526)
     """
     n = int(n)
 
