@@ -187,6 +187,22 @@ def test_parameters_that_are_no_numbers_are_refused(f, text):
         rg.stabilize(f)(0.5)
 
 
+@pytest.mark.parametrize(
+    ("f", "exact"),
+    [
+        (lambda x: 1 - (2 * sp.j1(x) / x) ** 2, lambda x: 1 - (2 * mpmath.besselj(1, x) / x) ** 2),
+        (lambda x: sp.ellipk(x) - np.pi / 2, lambda x: mpmath.ellipk(x) - mpmath.pi / 2),
+        (lambda x: sp.hyp1f1(0.5, 1.5, -x) - 1 + x / 3, lambda x: mpmath.hyp1f1(0.5, 1.5, -x) - 1 + x / 3),
+        (lambda x: sp.spence(1 + x) + x, lambda x: mpmath.polylog(2, -x) + x),
+    ],
+)
+def test_leading_terms_are_no_loss_without_the_net(f, exact):
+    for x in (1e-6, 1e-3, 0.2):
+        g = rg.grad(f, precise=False)(x)
+        assert rg.stabilize(f, precise=False)(x) == pytest.approx(float(exact(mpmath.mpf(x))), rel=1e-14)
+        assert g == pytest.approx(float(mpmath.diff(exact, mpmath.mpf(x))), rel=1e-13)
+
+
 def test_confluent_functions_far_off():
     """SciPy's does not end there."""
     assert kernels.hyp1f1(0.5, 1.5, -1e10) == pytest.approx(float(mpmath.hyp1f1(0.5, 1.5, -1e10)), rel=1e-13)

@@ -133,17 +133,23 @@ def _of(kind: str, *parameters: Any) -> Parametric:
     return Parametric(kind, parameters)
 
 
-def _beside(
-    kind: str, below: float, above: float, more: Callable[..., Any] = lambda out, x: 0.0
-) -> Callable[..., Any]:
-    """f′ₙ = (±fₙ₋₁ ± fₙ₊₁)/2, and what scaling by an exponential adds; f₋₁ is ±f₁."""
+def _beside(kind: str, sign: int, more: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """J′ₙ = (Jₙ₋₁ − Jₙ₊₁)/2, I′ₙ = (Iₙ₋₁ + Iₙ₊₁)/2, K′ₙ = −(Kₙ₋₁ + Kₙ₊₁)/2, and what scaling by an exponential adds.
+
+    J₋₁ = −J₁, I₋₁ = I₁, and K₋ₙ = Kₙ.
+    """
+    same = kind in ("kv", "kve")
 
     def slope(parameters: tuple[Any], out: Any, x: Any) -> Any:
         (n,) = parameters
+        above = _of(kind, n + 1)(x)
         if n == 0:
-            return above * _of(kind, 1)(x) + more(out, x)
-        lower = _of(kind, abs(n - 1) if kind in ("kv", "kve") else n - 1)(x)
-        return 0.5 * (below * lower + above * _of(kind, n + 1)(x)) + more(out, x)
+            found = above if sign > 0 else -above
+        else:
+            below = _of(kind, abs(n - 1) if same else n - 1)(x)
+            found = 0.5 * (below - above if sign < 0 and not same else below + above)
+            found = -found if same else found
+        return found if more is None else found + more(out, x)
 
     return slope
 
@@ -166,15 +172,15 @@ def _lowered(kind: str, next_of: Callable[..., tuple[float, tuple[Any, ...]]]) -
 
 # Sources: NIST DLMF 10.6.1, 10.29.1, 8.19.13, 15.5.1, 13.3.15, 18.9.15 to 18.9.25.
 _KINDS = {
-    "jv": _Kind(_beside("jv", 1.0, -1.0), lambda x, n: x.bessel_j(n)),
-    "yv": _Kind(_beside("yv", 1.0, -1.0), lambda x, n: x.bessel_y(n)),
-    "iv": _Kind(_beside("iv", 1.0, 1.0), lambda x, n: x.bessel_i(n)),
+    "jv": _Kind(_beside("jv", -1), lambda x, n: x.bessel_j(n)),
+    "yv": _Kind(_beside("yv", -1), lambda x, n: x.bessel_y(n)),
+    "iv": _Kind(_beside("iv", 1), lambda x, n: x.bessel_i(n)),
     "ive": _Kind(
-        _beside("ive", 1.0, 1.0, lambda out, x: -(np.sign(x) * out)),
+        _beside("ive", 1, lambda out, x: -(np.sign(x) * out)),
         lambda x, n: x.bessel_i(n) * (-abs(x)).exp(),
     ),
-    "kv": _Kind(_beside("kv", -1.0, -1.0), lambda x, n: x.bessel_k(n)),
-    "kve": _Kind(_beside("kve", -1.0, -1.0, lambda out, x: out), lambda x, n: x.bessel_k(n) * x.exp()),
+    "kv": _Kind(_beside("kv", -1), lambda x, n: x.bessel_k(n)),
+    "kve": _Kind(_beside("kve", -1, lambda out, x: out), lambda x, n: x.bessel_k(n) * x.exp()),
     "expn": _Kind(
         lambda p, out, x: -(_of("expn", p[0] - 1)(x) if p[0] else out * (1.0 + 1.0 / x)),
         lambda x, n: x.expint(n),
