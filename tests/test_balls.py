@@ -221,3 +221,12 @@ def test_a_function_without_a_rule_is_known_out_of_range():
     with mpmath.workprec(200):
         np.testing.assert_allclose(float(mpf(m[0]) * mpf(2) ** int(e[0]) / mpmath.erfc(40)), 1.0, rtol=1e-15)
     np.testing.assert_allclose(found.floats()[1], sp.erfc(1.0), rtol=1e-15)
+
+
+def test_products_of_all_but_one_and_their_slopes_in_balls():
+    """(b·c, a·c, a·b) and its derivative along t, of vectors of balls."""
+    from flint import arb
+
+    x, t = (np.array([*map(arb, v)], dtype=object) for v in ((2, 3, 5), (1, 0, 2)))
+    assert [float(v) for v in kernels.formulas.leave_one_out_prod(x)] == [15, 10, 6]
+    assert [float(v) for v in kernels.formulas.leave_one_out_prod(x, t)] == [6, 9, 3]

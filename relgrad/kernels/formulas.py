@@ -91,7 +91,7 @@ def leave_one_out_prod(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) 
         after = list(accumulate(factors[:0:-1], _ring_product))[::-1]
         others = [after[0], *map(_ring_product, before, after[1:]), before[-1]]
         none, full = flat[0][..., 0] * 0.0, (1 << len(directions)) - 1
-        found = np.concatenate([other.get(full, none)[..., None] for other in others], axis=-1)
+        found = np.concatenate([np.asarray(other.get(full, none))[..., None] for other in others], axis=-1)
     else:
         before = np.cumprod(flat[0][..., :-1], axis=-1)
         after = np.cumprod(flat[0][..., :0:-1], axis=-1)[..., ::-1]
