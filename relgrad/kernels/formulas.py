@@ -85,13 +85,14 @@ def leave_one_out_prod(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) 
     ]
     if directions:
         factors = [
-            {0: flat[0][..., j], **{1 << i: t[..., j] for i, t in enumerate(flat[1:])}} for j in range(n)
+            {0: flat[0][..., j : j + 1], **{1 << i: t[..., j : j + 1] for i, t in enumerate(flat[1:])}}
+            for j in range(n)
         ]
         before = list(accumulate(factors[:-1], _ring_product))
         after = list(accumulate(factors[:0:-1], _ring_product))[::-1]
         others = [after[0], *map(_ring_product, before, after[1:]), before[-1]]
-        none, full = flat[0][..., 0] * 0.0, (1 << len(directions)) - 1
-        found = np.concatenate([np.asarray(other.get(full, none))[..., None] for other in others], axis=-1)
+        none, full = flat[0][..., :1] * 0.0, (1 << len(directions)) - 1
+        found = np.concatenate([other.get(full, none) for other in others], axis=-1)
     else:
         before = np.cumprod(flat[0][..., :-1], axis=-1)
         after = np.cumprod(flat[0][..., :0:-1], axis=-1)[..., ::-1]
