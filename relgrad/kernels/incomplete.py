@@ -105,6 +105,8 @@ def _by_nodes(function: Callable[..., Any], upper: bool, tails: tuple[Any, Any],
 
 
 def _of_gamma(n: int, upper: bool, a: Any, x: Any) -> Any:
+    """∂ⁿP/∂aⁿ/P, or that of Q, with f = t^(a − 1)·e⁻ᵗ/Γ(a), t = x·eᶻ."""
+
     def parts(a: Any, x: Any) -> Any:
         """a, x → low, xᵃ·e⁻ˣ/Γ(a + 1), its Bₙ, (a + 1, x), E[Bₙ]: a step where a is small, since that tail is long."""
         low = np.log(x) < scipy.special.digamma(np.where(a < 1, a + 1, a))
@@ -150,6 +152,8 @@ def gammaincc_n(n: int, a: Any, x: Any) -> Any:
 
 
 def _of_beta(i: int, j: int, upper: bool, a: Any, b: Any, x: Any) -> Any:
+    """∂ⁱ⁺ʲI/∂aⁱ∂bʲ/I, or that of 1 − I, with f = t^(a − 1)·(1 − t)^(b − 1)/B(a, b), t/(1 − t) = x/(1 − x)·eᶻ."""
+
     def parts(a: Any, b: Any, x: Any, y: Any) -> Any:
         """a, b, x, 1 − x → low, xᵃ·yᵇ/(a·B(a, b)), its Bₙ, (a + 1, b, x), E[Bₙ]: a step where a is small in the lower
         tail, or b in the upper one.
