@@ -18,12 +18,12 @@ from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.errors import TraceError
 from relgrad.implementations import implements
-from relgrad.op import Op, as_term, is_constant
+from relgrad.op import as_term, is_constant
 from relgrad.ops.arithmetic import absolute, negative
 from relgrad.ops.casting import cast
 from relgrad.ops.differences import boxcox
 from relgrad.ops.distributions import of_scipy
-from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.elementwise import OfProps
 from relgrad.ops.families import DigammaN, digamma, log1prel_n
 from relgrad.ops.special import beta, gamma, gammaln
 from relgrad.ops.stable import rel_entr
@@ -123,10 +123,13 @@ rgamma = of_scipy(
 
 
 class _Kind(NamedTuple):
-    """f′, f: the slope of f(parameters, x) as a function of (parameters, value, x), and f in balls."""
+    """f′, f, where: the slope of f(parameters, x) as a function of (parameters, value, x), f in balls, and where x is
+    outside of the domain, of (parameters, x).
+    """
 
     slope: Callable[..., Any]
     ball: Callable[..., Any]
+    outside: Callable[..., Any] = lambda p, x: None
 
 
 def _of(kind: str, *parameters: Any) -> Parametric:
@@ -170,25 +173,40 @@ def _lowered(kind: str, next_of: Callable[..., tuple[float, tuple[Any, ...]]]) -
     return slope
 
 
+def _below_zero(parameters: tuple[Any, ...], x: Any) -> Any:
+    return x < 0
+
+
+def _below_zero_of_fractions(parameters: tuple[Any, ...], x: Any) -> Any:
+    """½, x → x < 0;    1, x → nowhere: where a function with the factor xⁿ is no real number."""
+    return x < 0 if parameters[0] % 1 else None
+
+
 # Sources: NIST DLMF 10.6.1, 10.29.1, 8.19.13, 15.5.1, 13.3.15, 18.9.15 to 18.9.25.
 _KINDS = {
-    "jv": _Kind(_beside("jv", -1), lambda x, n: x.bessel_j(n)),
-    "yv": _Kind(_beside("yv", -1), lambda x, n: x.bessel_y(n)),
-    "iv": _Kind(_beside("iv", 1), lambda x, n: x.bessel_i(n)),
+    "jv": _Kind(_beside("jv", -1), lambda x, n: x.bessel_j(n), _below_zero_of_fractions),
+    "yv": _Kind(_beside("yv", -1), lambda x, n: x.bessel_y(n), _below_zero),
+    "iv": _Kind(_beside("iv", 1), lambda x, n: x.bessel_i(n), _below_zero_of_fractions),
     "ive": _Kind(
         _beside("ive", 1, lambda out, x: -(np.sign(x) * out)),
         lambda x, n: x.bessel_i(n) * (-abs(x)).exp(),
+        _below_zero_of_fractions,
     ),
-    "kv": _Kind(_beside("kv", -1), lambda x, n: x.bessel_k(n)),
-    "kve": _Kind(_beside("kve", -1, lambda out, x: out), lambda x, n: x.bessel_k(n) * x.exp()),
+    "kv": _Kind(_beside("kv", -1), lambda x, n: x.bessel_k(n), _below_zero),
+    "kve": _Kind(_beside("kve", -1, lambda out, x: out), lambda x, n: x.bessel_k(n) * x.exp(), _below_zero),
     "expn": _Kind(
         lambda p, out, x: -(_of("expn", p[0] - 1)(x) if p[0] else out * (1.0 + 1.0 / x)),
         lambda x, n: x.expint(n),
+        _below_zero,
     ),
-    "lambertw": _Kind(lambda p, out, x: 1.0 / (np.exp(out) * (1.0 + out)), lambda x, k: x.lambertw(branch=k)),
+    "lambertw": _Kind(
+        lambda p, out, x: 1.0 / (np.exp(out) * (1.0 + out)),
+        lambda x, k: x.lambertw(branch=k),
+        lambda p, x: x < -0.36787944117144233,
+    ),
     "hyp0f1": _Kind(_raised("hyp0f1", 0), lambda x, b: x.hypgeom_0f1(b)),
     "hyp1f1": _Kind(_raised("hyp1f1", 1), lambda x, a, b: x.hypgeom_1f1(a, b)),
-    "hyp2f1": _Kind(_raised("hyp2f1", 2), lambda x, a, b, c: x.hypgeom_2f1(a, b, c)),
+    "hyp2f1": _Kind(_raised("hyp2f1", 2), lambda x, a, b, c: x.hypgeom_2f1(a, b, c), lambda p, x: x > 1),
     "eval_hermite": _Kind(
         _lowered("eval_hermite", lambda n: (2.0 * n, (n - 1,))), lambda x, n: x.hermite_h(n)
     ),
@@ -217,16 +235,12 @@ _KINDS = {
         _lowered("eval_gegenbauer", lambda n: (2.0, (n - 1, 2))), lambda x, n: x.chebyshev_u(n)
     ),
 }
-_OF_POSITIVE = {"yv", "kv", "kve", "expn"}
 
 
-class Parametric(Elementwise):
+class Parametric(OfProps):
     """Parametric("jv", (n,))(x) = Jₙ(x): SciPy's function of a name, of parameters that are fixed numbers."""
 
     __props__ = ("kind", "parameters")
-    # The props may be logic variables, so the general answer holds again.
-    ground = Op.ground  # pyright: ignore[reportIncompatibleMethodOverride]
-    __repr__ = __str__ = Op.__repr__
 
     def __init__(self, kind: Any, parameters: Any):
         """(jv, (0,)) → code jv(0, {}), and the rule of the kind."""
@@ -254,12 +268,7 @@ class Parametric(Elementwise):
         return Parametric(f"{self.kind}e", self.parameters).make_node(x), size.make_node(x)
 
     def outside(self, *operands: Any) -> Any:
-        whole = self.kind not in ("jv", "iv", "ive") or self.parameters[0] % 1 == 0
-        if self.kind == "hyp2f1":
-            return operands[0] > 1
-        if self.kind == "lambertw":
-            return operands[0] < -0.36787944117144233
-        return operands[0] < 0 if self.kind in _OF_POSITIVE or not whole else None
+        return _KINDS[self.kind].outside(self.parameters, *operands)
 
     def range_of(self, *ranges: Interval) -> Interval:
         """Jₙ → [−1, 1], Iₙ(x ≥ 0) → [0, ∞), Kₙ → (0, ∞)."""
@@ -283,7 +292,7 @@ def _traced(kind: str, also: dict[Any, tuple[Any, ...]], whole: bool = False) ->
     """
 
     def apply(*operands: Any) -> Any:
-        first, *rest = operands[:-1] or (None,)
+        first, *rest = operands[:-1]
         parameters = (
             _whole(kind, first) if whole else _number(kind, first),
             *[_number(kind, p) for p in rest],

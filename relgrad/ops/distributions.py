@@ -18,8 +18,7 @@ import scipy.special
 from relgrad import kernels
 from relgrad.implementations import implements
 from relgrad.kernels.incomplete import bell
-from relgrad.op import Op
-from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.elementwise import Elementwise, OfProps
 from relgrad.ops.families import DigammaN
 from relgrad.ops.special import betaln, gammaln
 from relgrad.ops.stable import xlog1py, xlogy
@@ -44,6 +43,8 @@ class _Distribution(NamedTuple):
     log_density: Callable[..., Any]
     cumulant: Callable[..., Any]
     tails: tuple[Callable[..., Any], Callable[..., Any]]
+    none: tuple[int, ...]
+    """How often each parameter is differentiated by in the tails themselves."""
 
 
 def _gamma_cumulant(n: tuple[int], a: Any, x: Any) -> Any:
@@ -62,6 +63,7 @@ _GAMMA = _Distribution(
     lambda a, x: xlogy(a - 1, x) - x - gammaln(a),
     _gamma_cumulant,
     (lambda a, x: x.gamma_lower(a, regularized=1), lambda a, x: x.gamma_upper(a, regularized=1)),
+    (0,),
 )
 _BETA = _Distribution(
     lambda a, b, x: xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b),
@@ -70,6 +72,7 @@ _BETA = _Distribution(
         lambda a, b, x: x.beta_lower(a, b, regularized=1),
         lambda a, b, x: (1 - x).beta_lower(b, a, regularized=1),
     ),
+    (0, 0),
 )
 _TAILS = {"gammainc": (_GAMMA, 0), "gammaincc": (_GAMMA, 1), "betainc": (_BETA, 0), "betaincc": (_BETA, 1)}
 
@@ -93,16 +96,13 @@ def _of_moderate(ball: Callable[..., Any]) -> Callable[..., Any]:
     return known
 
 
-class Incomplete(Elementwise):
+class Incomplete(OfProps):
     """Incomplete("gammaincc", (2,))(a, x) = ∂²Q/∂a²/Q: a tail by its parameters, so often by each, over the tail.
 
     Q′ = Q·R₁, Rₙ′ = Rₙ₊₁ − Rₙ·R₁. Over the tail, so that log Q has a slope wherever Q is no float.
     """
 
     __props__ = ("of", "orders")
-    # The props may be logic variables, so the general answer holds again.
-    ground = Op.ground  # pyright: ignore[reportIncompatibleMethodOverride]
-    __repr__ = __str__ = Op.__repr__
 
     def __init__(self, of: Any, orders: Any):
         """(gammainc, (2,)) → code gammainc_n(2, {}, {}), and a rule for each operand."""
@@ -120,7 +120,7 @@ class Incomplete(Elementwise):
         return getattr(kernels, f"{self.of}_n")(*self.orders, *operands)
 
     def _rule(self, i: int, out: Any, *operands: Any) -> Any:
-        none = (0,) * len(self.orders)
+        none = _TAILS[self.of][0].none
         return _over_tail(self.of, self.orders, i, *operands) - out * _over_tail(self.of, none, i, *operands)
 
     def ball(self, *balls: Any) -> Any:
@@ -171,10 +171,10 @@ def _over_tail(of: str, orders: tuple[int, ...], i: int, *operands: Any) -> Any:
 
 def _tail(of: str, **options: Any) -> Elementwise:
     """P, P·R₁, ±f: the op of an incomplete function, and its rules."""
-    (known, side), arity = _TAILS[of], 2 if of.startswith("gamma") else 3
+    known, side = _TAILS[of]
     rules: list[Any] = [
-        lambda g, out, *operands, i=i: g * (out * _over_tail(of, (0,) * (arity - 1), i, *operands))
-        for i in range(arity - 1)
+        lambda g, out, *operands, i=i: g * (out * _over_tail(of, known.none, i, *operands))
+        for i in range(len(known.none))
     ]
     density = lambda g, *operands: g * np.exp(known.log_density(*operands))
     rules.append(lambda g, out, *operands: -density(g, *operands) if side else density(g, *operands))
@@ -189,20 +189,22 @@ betaincc = _tail("betaincc")
 
 def _quantile(of: str, **options: Any) -> Elementwise:
     """P(a, x) = y → ∂x/∂y = 1/f, ∂x/∂a = −∂P/∂a/f: the op of the inverse of a tail, and its rules."""
-    (known, side), arity = _TAILS[of], 2 if of.startswith("gamma") else 3
-    none = (0,) * (arity - 1)
+    known, side = _TAILS[of]
+    count = len(known.none)
 
     def rule(i: int) -> Callable[..., Any]:
         def slope(g: Any, out: Any, *operands: Any) -> Any:
             *parameters, y = operands
-            numerator = 1.0 if i == arity - 1 else -y * _over_tail(of, none, i, *parameters, out)
+            numerator = 1.0 if i == count else -y * _over_tail(of, known.none, i, *parameters, out)
             found = g * (numerator * np.exp(-known.log_density(*parameters, out)))
             return -found if side else found
 
         return slope
 
     start = getattr(_sp, f"{of}inv")
-    return of_scipy(f"{of}inv", *map(rule, range(arity)), ball=_inverse(known.tails[side], start), **options)
+    return of_scipy(
+        f"{of}inv", *map(rule, range(count + 1)), ball=_inverse(known.tails[side], start), **options
+    )
 
 
 def _inverse(ball: Callable[..., Any], start: Callable[..., Any]) -> Callable[..., Any]:
@@ -229,13 +231,10 @@ def _inverse(ball: Callable[..., Any], start: Callable[..., Any]) -> Callable[..
     return inverse
 
 
-class Freedom(Elementwise):
+class Freedom(OfProps):
     """Freedom(n)(v, t) = ∂ⁿF/∂vⁿ: Student's distribution function by its degrees of freedom, so often."""
 
     __props__ = ("order",)
-    # The order is a prop, which may be a logic variable, so the general answer holds again.
-    ground = Op.ground  # pyright: ignore[reportIncompatibleMethodOverride]
-    __repr__ = __str__ = Op.__repr__
 
     def __init__(self, order: Any):
         """n → code stdtr_n(n, {}, {}), and the rules Fₙ₊₁, f·Bₙ."""

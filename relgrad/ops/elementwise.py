@@ -262,6 +262,16 @@ class Elementwise(Labelled):
         return np.frompyfunc(self.scalar_ball, self.arity, 1)(*balls)
 
 
+class OfProps(Elementwise):
+    """jv(2, x), exprel_n(x, 1): an elementwise op that its props tell, as a kind and an order.
+
+    These may be logic variables, so the general answers hold again.
+    """
+
+    ground = Op.ground  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+    __repr__ = __str__ = Op.__repr__
+
+
 def _widened(x: Term, dtype: np.dtype) -> Term:
     if is_constant(x):
         return constant(x.op.value.astype(dtype))

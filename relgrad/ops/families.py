@@ -14,8 +14,7 @@ import scipy.special
 
 from relgrad import kernels
 from relgrad.implementations import implements
-from relgrad.op import Op
-from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.elementwise import OfProps
 from relgrad.types import POSITIVE, REAL, Interval
 
 __all__ = [
@@ -29,16 +28,13 @@ __all__ = [
 _NEGATIVE = Interval(-math.inf, 0.0, open_high=True)
 
 
-class Family(Elementwise):
+class Family(OfProps):
     """f, f′, f″, …: f⁽ⁿ⁾′ = f⁽ⁿ⁺¹⁾: a function and its derivatives, `order` counts them, the next one is the rule of
     each.
     """
 
     __props__ = ("order",)
     kernel: ClassVar[Callable[..., Any]]
-    # The order is a prop, which may be a logic variable, so the general answer holds again.
-    ground = Op.ground  # pyright: ignore[reportIncompatibleMethodOverride]
-    __repr__ = __str__ = Op.__repr__
 
     def __init__(self, order: Any = 0):
         """order n → code kernel({}, n), rule g·f⁽ⁿ⁺¹⁾(x)."""

@@ -336,16 +336,14 @@ def log_near_one(t: Term) -> Term | None:
     log_prod as the sum of the logarithms of sizes, if the product is not negative.
     """
     *weight, x = t.rands
+    part = log.make_node(x)
     if type(t.op) is LogProd:
-        positive = where(greater(x, 0.0), log.make_node(x), log.make_node(absolute(x)))
+        positive = where(greater(x, 0.0), part, log.make_node(absolute(x)))
         total = Sum(t.op.axes).make_node(positive)
-        part = log.make_node(x)
         whole = where(less(Prod(t.op.axes).make_node(sign(x)), 0.0), np.nan, total)
     elif weight:
-        part = log.make_node(x)
         whole = where(equal(*weight, 0.0), 0.0, multiply(*weight, part))
     else:
-        part = log.make_node(x)
         whole = t if t.op is log else as_term(t.op.definition(Tracer(x)))
     left = left_of(x)
     if left is None or (not weight and part not in subterms(whole)):
