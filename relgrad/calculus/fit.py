@@ -95,7 +95,8 @@ def fitted(
         found = _fit(y, around, formula or body, x, loss) if enough else None
         if found is not None and (best is None or found[0] < best[0]):
             best = found
-        if y.whole or (best is not None and best[0] <= ENOUGH):
+        # Where no radius serves, the formula is at fault, and no longer series mends that.
+        if y.whole or best is None or best[0] <= ENOUGH:
             break
     return None if best is None else best[1]
 

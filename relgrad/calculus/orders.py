@@ -112,6 +112,9 @@ class Orders:
         series = [self.around.expand(rand) for rand in node.rands]
         op, rounding = node.op, float(y.start)
         function = getattr(op, "function", None)
+        if self.around.point and function in (np.divide, np.reciprocal) and operands[-1].value < 0:
+            # Away from 0, a rational recurrence is so at every pole of an earlier step, which no one meant.
+            raise NoSeries("a divisor is infinite")
         slopes: Iterable[float]
         if op is where:
             return operands[node.rands.index(self._taken(node))]

@@ -110,7 +110,7 @@ def _left_of_sum(t: Term) -> Term | None:
     but for rounding; or None.
     """
     view = sum_of(t)
-    if view.constant:
+    if view.constant or len(view.terms) > SHARED:
         return None
     if len(view.terms) == 1:
         ((p, k),) = view.terms.items()
