@@ -116,7 +116,8 @@ def _left_of_sum(t: Term) -> Term | None:
         ((p, k),) = view.terms.items()
         if k == -1 and is_term(p) and p.op.laws.parity == -1 and p.op.complement is not None:
             return complement_of(p.op.make_node(opposite(*p.rands)))
-    left = added((SumView(1, {}), 1), (by_meaning(view), -1))
+    alone = SumView(0, {p: k for p, k in view.terms.items() if len(product_of(p).factors) == 1})
+    left = added((SumView(1, {}), 1), (view, -1), (alone, 1), (by_meaning(alone), -1))
     shares = left.terms if len(view.terms) > 1 and abs(left.constant) > ROUNDED else {}
     for p, k in shares.items():
         if p.type.differentiable and (below := complement_of(p if k < 0 else negative(p))) is not None:

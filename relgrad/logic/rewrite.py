@@ -672,9 +672,10 @@ class Wide:
         for.
         """
         pattern = self.theory.view(left.term)[1]
-        # Of exponentials any number may belong together, so they are no good place to begin.
+        # Of exponentials any number may belong together, so they are no good place to begin; of parts that are equally
+        # rare, the one with most sums says most.
         found = {
-            (p, key): (p.op is exp and len(pattern) > 1, len(self.parts.like(key)))
+            (p, key): (p.op is exp and len(pattern) > 1, len(self.parts.like(key)), -_sums_in(p))
             for p in pattern
             if not (is_variable(p) or p.ground)
             for key in self.parts.heads(p)

@@ -140,22 +140,26 @@ class _Validation:
     def _found_points(self, written: Written) -> list[tuple[Values, list[Any]]]:
         """→ [(point, values), …] until each entry is finite at ENOUGH of them:
         points where the program as written has values, which cover them where nothing overflows on the way.
+
+        Points at which no entry is finite tell of shapes only: one of them stands for all if there are no others.
         """
         covered: list[Any] | None = None
-        points = []
+        points: list[tuple[Values, list[Any]]] = []
+        idle: list[tuple[Values, list[Any]]] = []
         for point in self.subject.sample.points(self.rng):
             overflows: list[str] = []
             values = written.at(point, lambda kind, _, seen=overflows: seen.append(kind))
             if values is None:
                 continue
-            points.append((point, values))
-            if overflows:
+            some = any(np.isfinite(x).any() for x in values)
+            (points if some else idle).append((point, values))
+            if overflows or not some:
                 continue  # differences say little there
             known = [np.isfinite(x).astype(int) for x in values]
             covered = known if covered is None else [a + b for a, b in zip(covered, known, strict=True)]
             if all(np.all(n >= (ENOUGH if written.entries <= AFFORDABLE else 1)) for n in covered):
                 break
-        return points
+        return points or idle[:1]
 
     def _fault(self, program: Any, error: Exception | None) -> Fault | None:
         """program(x) ≠ written(x) → Fault: where a program is wrong, and nearby too; None where it is right as far as
