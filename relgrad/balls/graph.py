@@ -5,7 +5,7 @@ Source: Johansson 2017, Arb: efficient arbitrary-precision midpoint-radius inter
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,8 +82,11 @@ def named(value: Any) -> Any:
     return values[name]() * flint.fmpq(*scale.as_integer_ratio())
 
 
-def evaluate(roots: Sequence[Term], values: Mapping[Term, Any], bits: int) -> list[Any]:
-    """Return the roots as arrays of balls, given arrays of numbers or balls for the inputs.
+def evaluate(
+    roots: Sequence[Term], values: Mapping[Term, Any], bits: int, nodes: Iterable[Term] | None = None
+) -> list[Any]:
+    """Return the roots as arrays of balls, given arrays of numbers or balls for the inputs, and the nodes, if they are
+    known, operands first.
 
     A constant that is the name of another number, as 3.141592653589793 is of π, is that number.
     Each op is evaluated by its own declaration, `Op.ball`; ops on integers whose values are certain are
@@ -93,11 +96,12 @@ def evaluate(roots: Sequence[Term], values: Mapping[Term, Any], bits: int) -> li
 
     known: dict[Term, Any] = {t: as_balls(v) for t, v in values.items()}
     with flint.ctx.workprec(bits), np.errstate(all="ignore"):
-        for node in subterms(*roots):
+        for node in subterms(*roots) if nodes is None else nodes:
             if node in known:
                 continue
-            if not node.rands and type(node.op) is not Constant:
-                raise KeyError(node)
+            if not node.rands:
+                known[node] = _number(node)
+                continue
             found = _of_integers(node, known)
             if found is None:
                 found = _ball(node, [known[rand] for rand in node.rands])
@@ -105,11 +109,21 @@ def evaluate(roots: Sequence[Term], values: Mapping[Term, Any], bits: int) -> li
     return [known[root] for root in roots]
 
 
+def _number(node: Term) -> Any:
+    """0.5 → 0.5, 3.141592653589793 → π, at the precision of the moment; raises KeyError for an input."""
+    if type(node.op) is not Constant:
+        raise KeyError(node)
+    if "ball" not in node.cache:
+        number = named(node.op.value)
+        if number is not None:
+            return as_balls(number)
+        node.cache["ball"] = as_balls(node.op.ball())
+    return node.cache["ball"]
+
+
 def _ball(node: Term, balls: Sequence[Any]) -> Any:
     import flint
 
-    if type(node.op) is Constant and (number := named(node.op.value)) is not None:
-        return number
     try:
         return node.op.ball(*balls)
     except (ArithmeticError, OpError) as error:

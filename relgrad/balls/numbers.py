@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import methodcaller
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,7 @@ MOST = 1 << 12
 """Arrays of more entries are too much work at once."""
 MANY = 1 << 10
 """So many graphs of functions of NumPy are kept."""
-_GRAPHS: dict[Any, tuple[Any, list[Term]]] = {}
+_GRAPHS: dict[Any, _Graph] = {}
 TRIALS = (1, 2)
 """Seeds of what numbers are off by that were computed before; what they change is the less likely to be missed."""
 _LOCK = threading.RLock()
@@ -113,13 +113,16 @@ class Balls(Numbers):
         rule = cls.rule_of(function)
         if rule is not None:
             return rule(*args, **kwargs)
-        found, values = _traced(function, args, kwargs)
-        roots = [as_term(x) for x in parts(found) if isinstance(x, Symbolic)]
-        cls._spend(roots)
-        results = iter(evaluate(roots, {leaf: x.balls for leaf, x in values.items()}, _bits()))
-        kinds = iter([t.type.dtype for t in roots])
-        known = lambda x: _known(next(kinds), next(results)) if isinstance(x, Symbolic) else x
-        return mapped(known, found)
+        graph, values = _traced(function, args, kwargs)
+        cls.left -= graph.work * _bits() // PRECISIONS[0]
+        if cls.left < 0:
+            raise GivenUp
+        found, roots = graph.found, graph.roots
+        results = evaluate(roots, {leaf: x.balls for leaf, x in values.items()}, _bits(), graph.nodes)
+        known = iter([_known(t.type.dtype, x) for t, x in zip(roots, results, strict=True)])
+        if type(found) is Tracer:
+            return next(known)
+        return mapped(lambda x: next(known) if isinstance(x, Symbolic) else x, found)
 
     @classmethod
     @contextmanager
@@ -127,12 +130,6 @@ class Balls(Numbers):
         with _LOCK:
             cls.left = WORK
             yield
-
-    @classmethod
-    def _spend(cls, roots: Sequence[Term]) -> None:
-        cls.left -= sum(map(_work, subterms(*roots))) * _bits() // PRECISIONS[0]
-        if cls.left < 0:
-            raise GivenUp
 
     @classmethod
     def programs(cls, function: Callable[..., Any]) -> list[Callable[..., Any]]:
@@ -178,12 +175,10 @@ class Balls(Numbers):
     def entrywise(function: Any, args: Any, kwargs: Any) -> bool:
         """Whether each entry of a result is one of single entries of numbers: exprel_n(x, 1): yes; logsumexp(x): no."""
         try:
-            found, _ = _traced(function, args, kwargs)
+            graph, _ = _traced(function, args, kwargs)
         except (RelgradError, *OF_FLOATS_ONLY):
             return False
-        return isinstance(found, Tracer) and all(
-            t.op.elementwise or not t.rands for t in subterms(as_term(found))
-        )
+        return isinstance(graph.found, Tracer) and all(t.op.elementwise or not t.rands for t in graph.nodes)
 
     @classmethod
     def called(cls, function: Any, args: Any, kwargs: Any, wanted: Any) -> tuple[Any, Any]:
@@ -230,22 +225,35 @@ class Balls(Numbers):
         return np.array([nearest(b) for b in self.balls.flat]).reshape(self.shape)[()]
 
 
-def _traced(function: Any, args: Any, kwargs: Any) -> tuple[Any, dict[Term, Any]]:
+class _Graph(NamedTuple):
+    """exp → exp(x0), [x0], [exp(x0)], [x0, exp(x0)], 1: what a function makes of symbols, these, its terms, those
+    below, operands first, and how many operations these are.
+    """
+
+    found: Any
+    leaves: list[Term]
+    roots: list[Term]
+    nodes: list[Term]
+    work: int
+
+
+def _traced(function: Any, args: Any, kwargs: Any) -> tuple[_Graph, dict[Term, Any]]:
     """f, (x,) → f(symbol of x), {symbol: x}: what a function makes of symbols for numbers, and what they stand for."""
     numbers: dict[int, Any] = {}
-    mapped(lambda x: numbers.setdefault(id(x), x) if isinstance(x, Numbers) else None, (args, kwargs))
+    plain = isinstance(function, np.ufunc) and not kwargs
+    note = lambda x: numbers.setdefault(id(x), x) if isinstance(x, Numbers) else None
+    if plain:
+        for x in args:
+            note(x)
+    else:
+        mapped(note, (args, kwargs))
     places = {key: i for i, key in enumerate(numbers)}
-    key = None
-    if (
-        isinstance(function, np.ufunc)
-        and not kwargs
-        and all(np.ndim(x) == 0 for x in args if id(x) not in places)
-    ):
+    key = graph = None
+    if plain and all(id(x) in places or np.ndim(x) == 0 for x in args):
         kinds = [(x.dtype, x.shape) for x in numbers.values()]
         key = function, *kinds, *[places[id(x)] if id(x) in places else (type(x), repr(x)) for x in args]
-    if key in _GRAPHS:
-        found, leaves = _GRAPHS[key]
-    else:
+        graph = _GRAPHS.get(key)
+    if graph is None:
         leaves = [
             term(Input(f"x{i}", array_type(x.dtype, x.shape), symbol=True))
             for i, x in enumerate(numbers.values())
@@ -254,9 +262,12 @@ def _traced(function: Any, args: Any, kwargs: Any) -> tuple[Any, dict[Term, Any]
         owner = getattr(function, "__self__", None)
         function = owner if isinstance(owner, Op) else function  # an op that is called as it is
         found = function(*mapped(symbol, args), **mapped(symbol, kwargs))
+        roots = [as_term(x) for x in parts(found) if isinstance(x, Symbolic)]
+        nodes = list(subterms(*roots))
+        graph = _Graph(found, leaves, roots, nodes, sum(map(_work, nodes)))
         if key is not None and len(_GRAPHS) < MANY:
-            _GRAPHS[key] = found, leaves
-    return found, dict(zip(leaves, numbers.values(), strict=True))
+            _GRAPHS[key] = graph
+    return graph, dict(zip(graph.leaves, numbers.values(), strict=True))
 
 
 def _bits() -> int:

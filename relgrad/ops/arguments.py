@@ -132,6 +132,8 @@ def as_balls(array: Any) -> Any:
         return v if hasattr(v, "is_finite") else flint.arb(v)
 
     array = np.asarray(array, dtype=object)
+    if not array.ndim and type(array.item()) is flint.arb:
+        return array
     entries = array.reshape(-1).tolist()
     if set(map(type, entries)) <= {flint.arb}:
         return array

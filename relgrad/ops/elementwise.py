@@ -257,9 +257,11 @@ class Elementwise(Labelled):
             raise GradientError(f"the gradient of {self.label} is not defined", cause=self.undefined)
 
     def ball(self, *balls: Any) -> Any:
-        if self.scalar_ball is None:
-            return super().ball(*balls)
-        return np.frompyfunc(self.scalar_ball, self.arity, 1)(*balls)
+        return super().ball(*balls) if self._entry_ball is None else self._entry_ball(*balls)
+
+    @cached_property
+    def _entry_ball(self) -> Any:
+        return None if self.scalar_ball is None else np.frompyfunc(self.scalar_ball, self.arity, 1)
 
 
 class OfProps(Elementwise):
