@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -471,3 +473,22 @@ def test_logarithms_of_products_over_axes_of_shares_near_one(precise, sign):
     np.testing.assert_allclose(found, [*truth, -np.inf, np.log(1e-320)], rtol=4e-15)
     odd = rg.stabilize(lambda x: np.log(np.prod(np.tanh(x), axis=0)), precise=precise)(sign * np.ones((3, 2)))
     np.testing.assert_allclose(odd, 3 * np.log(np.tanh(1.0)) if sign > 0 else np.nan, rtol=4e-15)
+
+
+@pytest.mark.parametrize(
+    ("f", "want"),
+    [
+        (lambda w, x: w - w * x, lambda w, x: w * (1 - x)),
+        (lambda w, x: np.sin(w) * x - np.sin(w), lambda w, x: -np.sin(w) * (1 - x)),
+        (lambda w, x: w * x - w * x * x / 2 - w * x * (x / 2), lambda w, x: w * x * (1 - x)),
+        (lambda w, x: 3 * w - 2 * w * x - w * x, lambda w, x: 3 * w * (1 - x)),
+    ],
+)
+def test_what_data_leave_of_one_is_computed_before_it_is_multiplied(f: Any, want: Any) -> None:
+    """w − w·x = w·(1 − x), right to the last digits where x is near one; w + w·x stays as it is."""
+    w, x = np.array([[0.3], [-7.7]]), 1 - np.array([2.0**-50, 3e-9, 0.2])
+    stable = rg.stabilize(f, precise=False)
+    np.testing.assert_allclose(stable(w, x), want(w, x), rtol=4e-16)
+    slope = rg.grad(lambda w, x: np.sum(f(w, x)), precise=False)
+    np.testing.assert_allclose(slope(w, x), rg.grad(lambda w, x: np.sum(want(w, x)))(w, x), rtol=1e-15)
+    assert rg.stabilize(lambda w, x: w + w * x).explain(w, x).steps == ()

@@ -300,6 +300,7 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
             )
         )(),
     ),
+    "take_out_data": lambda g, a, b, c, d: a - a * b - 2.0 * a * c,
     "multiply_out": lambda g, a, b, c, d: (1.0 + a) * b - (b + c),
     "factor_square": lambda g, a, b, c, d: g.one_of((a**2, a**2 / 9, 4 * a**2)) - g.one_of((9.0, 1.0, 4.0)),
     "meaning_to_cancel": lambda g, a, b, c, d: g.one_of(

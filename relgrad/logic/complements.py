@@ -22,8 +22,8 @@ from quicktions import Fraction
 from relgrad.bounds import range_of
 from relgrad.interpret import interpret
 from relgrad.logic.build import build_product, build_sum, fit, opposite
-from relgrad.logic.conditions import maybe_one
-from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
+from relgrad.logic.conditions import is_additive, maybe_one
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, quotient
 from relgrad.logic.parts import dtype_of, rebuilt
 from relgrad.logic.simplify import by_meaning, divided_sum, factored_sum, meant_sum, perfect_square
 from relgrad.logic.view import SHARED, in_floats, product_of, sum_of, summand, times
@@ -287,6 +287,30 @@ def complemented_sum(t: Term) -> Any:
     mean = added((view, -1 / Fraction(view.constant)), (SumView(1, {}), 1))
     rest = _left_of_sum(build_sum(mean, dtype))
     return None if rest is None else fit(build_sum(added((sum_of(rest), view.constant)), dtype), t)
+
+
+def complemented_data(t: Term) -> Any:
+    """w − w·x − w·y → w·(1 − x − y), of data x and y: a sum in which what is left of one is one subtraction, of numbers
+    that no product has rounded; or None.
+    """
+    view, dtype = sum_of(t), dtype_of(t)
+    products = {p: product_of(p) for p in view.terms} if 1 < len(view.terms) <= SHARED else {}
+    for part, product in products.items():
+        whole = ProductView(1, product.factors)
+        rests = {p: multiplied((other, 1), (whole, -1)) for p, other in products.items()}
+        amounts = {p: view.terms[p] for p, rest in rests.items() if p is part or _is_of_data(rest)}
+        scales = {rests[p].coefficient * k for p, k in amounts.items()}
+        if min(scales) < 0 < max(scales):
+            scale = max(scales) if len(scales) == 2 and not sum(scales) else 1  # 3·w − 3·w·x = 3·w·(1 − x)
+            left = added(*[(summand(rests[p], None, dtype), quotient(k, scale)) for p, k in amounts.items()])
+            factor = ProductView(1, {build_sum(left, dtype): 1})
+            new = SumView(0, {build_product(multiplied((whole, 1), (factor, 1)), dtype): scale})
+            return fit(build_sum(added((view, 1), (SumView(0, amounts), -1), (new, 1)), dtype), t)
+    return None
+
+
+def _is_of_data(view: ProductView) -> bool:
+    return bool(view.factors) and all(e == 1 and is_additive(b) for b, e in view.factors.items())
 
 
 def _wholes(view: SumView, product: ProductView, k: Any) -> Iterator[tuple[SumView, ProductView]]:

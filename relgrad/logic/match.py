@@ -111,7 +111,7 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
     """
     view = product_of(p)
     if p.op.as_sum or (view.coefficient != 1 and is_one_sum(view)):
-        for state, _ in match_parts(SUMS, sum_of(p), _summands(t), s, extend=False):
+        for state, _ in match_parts(SUMS, sum_of(p), _summands(t), s, extend=False, like=t):
             yield state
         return
     read = p.op.as_product is not None or p.op is power or (p.op is exp and len(view.factors) != 1)
@@ -256,9 +256,11 @@ def _match_body(
 
 
 def match_parts(
-    theory: Bags, p: Any, t: Any, s: State, extend: bool, dtype: Any = None
+    theory: Bags, p: Any, t: Any, s: State, extend: bool, dtype: Any = None, like: Any = None
 ) -> Iterator[tuple[State, Any]]:
     """a·exp(b), x·exp(y) → ({a: x, b: y}, 1): states in which a pattern is part of a subject, or all, with the rest.
+
+    Sums are bound as they stand in what the subject is `like`.
 
     Known parts first, then the head with the fewest candidates, then the rest under what it binds; variables last.
     """
@@ -273,15 +275,15 @@ def match_parts(
         for value in values:
             bound = bind(variable, value, s)
             if bound is not False:
-                yield from match_parts(theory, p, t, bound, extend, dtype)
+                yield from match_parts(theory, p, t, bound, extend, dtype, like)
     elif heads:
         if (first := theory.first(heads, left, s, extend)) is None:
             return
         pending = theory.pending(demands, first[0])
         for state, after in _match_head(theory, *heads[first[0]], first[1], left, s):
-            yield from match_parts(theory, pending, after, state, extend, dtype)
+            yield from match_parts(theory, pending, after, state, extend, dtype, like)
     elif variables:
-        yield from theory.shared(variables, left, s, extend, dtype)
+        yield from theory.shared(variables, left, s, extend, dtype, like)
     elif extend or theory.is_nothing(left):
         yield s, left
 

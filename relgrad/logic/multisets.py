@@ -47,6 +47,7 @@ from relgrad.logic.parts import (
     holds,
     less,
     minus,
+    regrouped,
     without,
 )
 from relgrad.logic.theory import PRODUCT, SUM, linear_positions, theories_of
@@ -86,8 +87,8 @@ class Bags:
         """Return how a term is read."""
         return bag_of(t, self.op)
 
-    def built(self, view: Any, dtype: Any) -> Any:
-        """Return the term of a multiset; its dtype matters where numbers are all that is left."""
+    def built(self, view: Any, dtype: Any, like: Any = None) -> Any:
+        """Return the term of a multiset, grouped like another; its dtype matters where only numbers are left."""
         return applied(self.op, [x for x, n in view.parts.items() for _ in range(n)])
 
     def made(self, number: Any, parts: dict[Any, Number]) -> Any:
@@ -181,7 +182,7 @@ class Bags:
         return self.made(None, parts)
 
     def shared(
-        self, variables: Parts, t: Any, s: State, extend: bool, dtype: Any
+        self, variables: Parts, t: Any, s: State, extend: bool, dtype: Any, like: Any = None
     ) -> Iterator[tuple[State, Any]]:
         """[(a, 1), (b, 1)], {x: 1, y: 1} → {a: x, b: y}, {a: y, b: x}: a share for each variable, few parts first.
 
@@ -189,11 +190,11 @@ class Bags:
         """
         (variable, k), *others = variables
         for taken, left in self.shares(t, k, others, extend):
-            bound = bind(variable, self.built(taken, dtype), s)
+            bound = bind(variable, self.built(taken, dtype, like), s)
             if bound is False:
                 continue
             if others:
-                yield from self.shared(others, left, bound, extend, dtype)
+                yield from self.shared(others, left, bound, extend, dtype, like)
             else:
                 yield bound, left
 
@@ -204,7 +205,7 @@ class Products(Bags):
     def view(self, t: Any) -> ProductView:
         return product_of(t)
 
-    def built(self, view: Any, dtype: Any) -> Any:
+    def built(self, view: Any, dtype: Any, like: Any = None) -> Any:
         return build_product(view, dtype)
 
     def made(self, number: Any, parts: dict[Any, Number]) -> ProductView:
@@ -253,8 +254,8 @@ class Sums(Bags):
     def view(self, t: Any) -> SumView:
         return sum_of(t)
 
-    def built(self, view: Any, dtype: Any) -> Any:
-        return build_sum(view, dtype)
+    def built(self, view: Any, dtype: Any, like: Any = None) -> Any:
+        return build_sum(view, dtype) if like is None or len(view.terms) < 2 else regrouped(view, like)
 
     def made(self, number: Any, parts: dict[Any, Number]) -> SumView:
         return SumView(number or 0, parts)

@@ -192,7 +192,7 @@ def rebuilt(view: SumView, t: Any, old: SumView | None = None) -> Any:
         inner = inner.rands[i]
     if path:
         before = sum_of(inner) if old is None else flat(inner, SUM)
-    new = _with_sums(added((before, 1), (change, 1)), inner)
+    new = regrouped(added((before, 1), (change, 1)), inner)
     for outer, i in reversed(path):
         new = outer.op.make_node(*outer.rands[:i], new, *outer.rands[i + 1 :])
     return new
@@ -234,32 +234,35 @@ def _is_sum(t: Any) -> bool:
     return is_term(t) and len(t.op.as_sum or ()) > 1
 
 
-def _with_sums(view: SumView, t: Any) -> Any:
-    """a + b + 2·c, (a + b) − d → (a + b) + 2·c: the term of a sum, with the sums inside t that it has whole."""
+def regrouped(view: SumView, t: Any) -> Any:
+    """a + b + 2·c, (a + b) − d → (a + b) + 2·c;    −k·a − k·b, 1 − k·(a + b) → −k·(a + b): the term of a sum, with the
+    sums inside t that it has whole.
+    """
     left, kept, seen = view, dict[Any, list[tuple[Any, Number]]](), set[Any]()
-    stack = [(t, 1)]
+    amounts = sum_of(t).terms
+    first = next((p for p in view.terms if p in amounts), None)
+    stack: list[tuple[Any, Number]] = []
+    if first is not None:
+        stack.append((t, quotient(view.terms[first], amounts[first])))
     while stack:
         node, k = stack.pop()
-        if not (is_term(node) and node.op.as_sum) or node in seen:
+        inside = sum_of(node)
+        if not is_term(node) or node in seen or len(inside.terms) + bool(inside.constant) < 2:
             continue
         seen.add(node)
-        inside = sum_of(node)
         held = [
             (left.constant, inside.constant),
             *[(left.terms.get(p, 0), c) for p, c in inside.terms.items()],
         ]
-        whole = (
-            node is not t
-            and _is_sum(node)
-            and node.type.dtype == t.type.dtype
-            and inside.terms
-            and not inside.cancelled
-        )
+        whole = node is not t and node.type.dtype == t.type.dtype and inside.terms and not inside.cancelled
         if whole and all(not c or holds(e, c * k) for e, c in held):
             left = added((left, 1), (inside, -k))
             kept.setdefault(next(iter(inside.terms)), []).append((node, k))
-        else:
+        elif node.op.as_sum:
             stack += [(rand, k * sign) for rand, sign in zip(node.rands, node.op.as_sum, strict=True)][::-1]
+        else:
+            factors = product_of(node)
+            stack += [(base, k * factors.coefficient) for base in factors.factors]
     parts = [
         (SumView(0, {part: 1}), k)
         for p in view.terms

@@ -22,6 +22,7 @@ from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
 from relgrad.logic.complements import (
     apart_sum,
+    complemented_data,
     complemented_sum,
     from_one,
     labelled_sum,
@@ -468,6 +469,9 @@ AFTER = (
     Law("factor_square", factored_square, "a number is taken from a square", SUM),
     Law("meaning_to_cancel", meant_sum, "a summand, read as the sum that it means, meets another", SUM),
     Law("cross_products", crossed, "two products of data are taken from each other", SUM),
+    Law(
+        "take_out_data", complemented_data, "what data leave of one is computed before it is multiplied", SUM
+    ),
     Law("lacking_entropy", lacking_entropy, "equal shares have the largest entropy", SUM),
     Law("relative_entropy", relative_entropy, "equal parts are no information", PRODUCT),
     Law("read_mean", averaged_sum, "a sum of exponentials over their number is a mean", SUM),
