@@ -1026,3 +1026,31 @@ def test_summands_beside_a_function_of_a_negated_product_keep_their_sign(sign):
 
     a, w, t = 0.7, 0.3, 2.0
     assert rg.stabilize(yield_of, precise=False)(a, w, t) == pytest.approx(yield_of(a, w, t), rel=1e-13)
+
+
+def _gain(b):
+    p = 1.0
+    for _ in range(4):
+        p = p + b
+        p = (1 - p / (p + 1)) * p
+    return np.log(p)
+
+
+def _erlang(a):
+    b = 1.0
+    for n in range(1, 8):
+        b = a * b / (n + a * b)
+    return np.log(b)
+
+
+@pytest.mark.parametrize(
+    ("f", "transform"), [(_gain, rg.stabilize), (_gain, rg.grad), (_erlang, rg.stabilize)]
+)
+def test_no_series_is_made_where_an_earlier_step_of_a_recurrence_has_a_pole(f, transform):
+    """p/(p + 1) at p = 1/(b + 2): 1 at b = −2, through ∞/∞; but 1/log x − 1/(x − 1) is ½ at 1, and has a series."""
+    stable = transform(f)
+    assert stable(1.7) == pytest.approx(transform(f, strategy="naive")(1.7), rel=1e-13)
+    assert not [step for step in stable.explain(1.7).steps if step.move == "series"]
+    assert transform(lambda x: 1 / np.log(x) - 1 / (x - 1))(1.0) == pytest.approx(
+        0.5 if transform is rg.stabilize else -1 / 12, rel=1e-15
+    )
