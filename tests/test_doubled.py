@@ -30,7 +30,7 @@ from relgrad.compile.precise import _word as word_of
 from relgrad.kernels import cancels, cancels_at, eft, leave_one_out_prod, rounded
 from relgrad.kernels.containers import parts
 from relgrad.kernels.doubled import elementary
-from relgrad.kernels.doubled.named import name_of
+from relgrad.kernels.doubled.named import name_of, written
 from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, is_open
 from relgrad.kernels.doubled.precise import Again
 from relgrad.kernels.doubled.products import sliced_product
@@ -1714,3 +1714,16 @@ def test_names_are_those_of_parts_of_pi_and_of_no_other_number(kind):
     drawn = np.random.default_rng(3).uniform(0.0, 10.0, 4000).astype(kind)
     assert not any(name_of(x) for x in drawn)
     assert not any(name_of(kind(x)) for x in (0.0, np.inf, np.nan, 1e-30, 1e30, 0.1, 1 / 3, 3.14159, 22 / 7))
+
+
+@pytest.mark.parametrize(
+    ("x", "number"),
+    [(np.pi / 4, lambda: mpmath.pi / 4), (-np.log(2), lambda: -mpmath.log(2)), (0.75, lambda: mpf(0.75))],
+)
+def test_constants_are_the_numbers_that_they_name(x, number):
+    """0.7853981633974483 → π/4, and not that float; ⅓, without a name, may have been rounded."""
+    found = written(np.float64(x))
+    with mpmath.workdps(40):
+        assert abs(sum(map(mpf, map(float, found.parts[:2]))) - number()) < 1e-31
+    assert found.bound == 0
+    assert written(np.float64(1 / 3)).bound > 0

@@ -57,7 +57,7 @@ from relgrad.leaf import Input
 from relgrad.logic.points import point_of
 from relgrad.logic.view import sum_of
 from relgrad.op import Constant, constant, is_constant
-from relgrad.ops.arithmetic import add, divide, reciprocal, subtract
+from relgrad.ops.arithmetic import add, subtract
 from relgrad.ops.comparison import logical_and, logical_not
 from relgrad.ops.increments import MeanSlope
 from relgrad.ops.selection import where
@@ -457,17 +457,8 @@ class _Trials:
     def _jumping(
         self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any], side: float
     ) -> set[Term]:
-        """f(y) ≠ f(y + δ) ≈ f(y + 1.5·δ): the programs that are others on a line, and vary little beside it.
-
-        None where they divide by what is infinite there: poles of steps of a recurrence, at which no one means to be.
-        """
+        """f(y) ≠ f(y + δ) ≈ f(y + 1.5·δ): the programs that are others on a line, and vary little beside it."""
         values = self._values(line, at, on)
-        if (
-            isinstance(line.base, float)
-            and line.base
-            and any(t.op in (divide, reciprocal) and np.isinf(values[t.rands[-1]]).any() for t in self.nodes)
-        ):
-            return set()
         jumps = {x: ~_is_close(values[x], near[x], JUMP) for x in self.roots}
         if not any(map(np.any, jumps.values())):
             return set()

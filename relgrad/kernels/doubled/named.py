@@ -269,8 +269,12 @@ def unit(x: Any) -> float:
 
 
 def written(x: Any) -> Doubled:
-    """0.1 → 0.1 exactly, 0.12345678901234567 → ± half a unit: numbers that may be rounded, unless decimals."""
+    """0.1 → 0.1 exactly, 0.6931471805599453 → log 2, 0.12345678901234567 → ± half a unit: numbers that may be rounded,
+    unless decimals.
+    """
     hi = Doubled.of(x).hi
+    if (known := known_as(hi)) is not None:
+        return with_error(pair(known), 0.0)
     if all(map(is_decimal, np.ravel(x))):
         return Doubled(hi)
     return Doubled(hi, np.zeros(hi.shape), np.abs(hi) * np.finfo(np.asarray(x).dtype).eps / 2)
