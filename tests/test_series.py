@@ -1026,3 +1026,18 @@ def test_summands_beside_a_function_of_a_negated_product_keep_their_sign(sign):
 
     a, w, t = 0.7, 0.3, 2.0
     assert rg.stabilize(yield_of, precise=False)(a, w, t) == pytest.approx(yield_of(a, w, t), rel=1e-13)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_functions_of_a_negated_product_over_its_factors_keep_their_sign(k):
+    """f(−a·t)/aᵏ = f(u)/uᵏ·(−t)ᵏ, u = −a·t: a quotient by factors is one by powers of −1, too."""
+
+    def over_powers(a, t, np=np):
+        return (np.expm1(-a * t) / a + t) / a**k
+
+    a, t = 0.7, 1.2
+    with mp.workdps(40):
+        truth = [float(mp.diff(lambda *p: over_powers(*p, mp), (a, t), n)) for n in ((1, 0), (0, 1))]
+    for how in ({}, {"strategy": "eager"}):
+        found = rg.grad(over_powers, (0, 1), validate=False, precise=False, **how)(a, t)
+        assert found == pytest.approx(truth, rel=1e-13)
