@@ -8,6 +8,8 @@ import pytest
 import scipy.special as sp
 
 import relgrad as rg
+from relgrad.logic.complements import left_of
+from relgrad.op import as_term
 
 C = np.array([True, False, True])
 CHOICES = {
@@ -471,3 +473,9 @@ def test_logarithms_of_products_over_axes_of_shares_near_one(precise, sign):
     np.testing.assert_allclose(found, [*truth, -np.inf, np.log(1e-320)], rtol=4e-15)
     odd = rg.stabilize(lambda x: np.log(np.prod(np.tanh(x), axis=0)), precise=precise)(sign * np.ones((3, 2)))
     np.testing.assert_allclose(odd, 3 * np.log(np.tanh(1.0)) if sign > 0 else np.nan, rtol=4e-15)
+
+
+def test_a_product_of_no_factors_has_no_parts_that_it_leaves():
+    """x/x = 1, which leaves 0 of one: no sum of parts, that a test of it would look at."""
+    x = rg.symbol("x")
+    assert left_of(as_term(x / x)) is None
