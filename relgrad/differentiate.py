@@ -81,6 +81,12 @@ class _Argument:
         """x → leaves [Anchor(x)], value: the variables in the structure of the argument."""
         leaves, self.structure = flatten(x)
         terms = [strong(as_term(leaf)) for leaf in leaves]
+        if not (terms or lenient):
+            raise GradientError(
+                f"cannot differentiate with respect to {name}, which holds no array",
+                cause="derivatives are defined for floating point arguments only",
+                cure="choose other arguments with argnums",
+            )
         self.varies = [not lenient or t.type.differentiable for t in terms]
         paths = self.structure.paths(name)
         for t, path in zip(terms, paths, strict=True):

@@ -21,6 +21,7 @@ from relgrad.balls.numbers import Balls
 from relgrad.kernels.doubled.number import Undecided
 from relgrad.kernels.doubled.precise import Again
 from relgrad.kernels.extended.number import Extended
+from relgrad.ops.special import erfc, ndtr
 
 AROUND = np.array([-7.25, -1.5, -0.3, -1e-9, 1e-12, 0.2, 0.9999, 1.0001, 2.5, 11.0])
 BEYOND = np.array([1e-300, 1e-6, 0.7, 1.0 + 1e-9, 3.0, 40.0, 1e200])
@@ -221,6 +222,22 @@ def test_a_function_without_a_rule_is_known_out_of_range():
     with mpmath.workprec(200):
         np.testing.assert_allclose(float(mpf(m[0]) * mpf(2) ** int(e[0]) / mpmath.erfc(40)), 1.0, rtol=1e-15)
     np.testing.assert_allclose(found.floats()[1], sp.erfc(1.0), rtol=1e-15)
+
+
+@pytest.mark.parametrize("x", [5.0, 45.0, 1e6, 3e9])
+def test_complementary_error_functions_of_balls_keep_their_digits(x):
+    """erfc(x) = e^(−x²)·erfcx(x): as many as exponentials have, of a ball of some width."""
+    with numbers._precision(256):
+        ball = flint.arb(2).sqrt() * flint.arb(x)
+        for found in (erfc.ball(ball), ndtr.ball(-ball)):
+            assert found.rel_accuracy_bits() > 180
+        assert erfc.ball(ball).overlaps(ball.erfc())
+
+
+def test_tails_out_of_all_floats_differ_by_nothing():
+    """K·Φ(−d₂) − S·Φ(−d₁) = 0 in floats, far out of the money."""
+    call = lambda s, k, d, e: k * (1 - sp.ndtr(d)) - s * (1 - sp.ndtr(e))
+    assert rg.stabilize(call)(1.0, 100.0, 5e6, 5e6 - 1e-6) == 0.0
 
 
 def test_products_of_all_but_one_and_their_slopes_in_balls():

@@ -220,3 +220,12 @@ def test_what_is_printed_runs():
     assert "gammainc_n(1, a, x)" in source
     assert space["stabilize_f"](2.5, 1.0) == rg.grad(f)(2.5, 1.0)
     assert math.isfinite(rg.grad(f)(2.5, 1.0))
+
+
+@pytest.mark.parametrize("x", [0.0, -1.0, -2.0, -5.0, -1 + 1e-9, -7.9999, 0.5, 2.5, 171.0])
+def test_the_reciprocal_of_gamma_has_derivatives_at_poles(x):
+    """(1/Γ)′(−n) = (−1)ⁿ·n!, where Γ and ψ are infinite."""
+    found = rg.value_and_grad(rg.grad(sp.rgamma))(x)
+    with mpmath.workdps(60):
+        truth = [float(mpmath.diff(mpmath.rgamma, x, n)) for n in (1, 2)]
+    assert found == pytest.approx(truth, rel=1e-13)

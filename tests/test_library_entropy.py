@@ -235,3 +235,13 @@ def test_a_log_of_two_exponentials_less_the_extreme_of_both(k, y):
             np.testing.assert_allclose(found, 3 * np.logaddexp(0, sign * k * np.abs(x - y)) / k, rtol=1e-13)
     beside = rg.stabilize(lambda x: np.log(1 + np.exp(x)) - np.maximum(0, x), precise=False)
     np.testing.assert_allclose(beside(x), np.log1p(np.exp(-x)), rtol=1e-15)
+
+
+@pytest.mark.parametrize("extreme", [np.max, np.min])
+def test_a_log_of_weighted_exponentials_less_an_extreme_stays_weighted(extreme):
+    """log Σ w·eˣ − max x is no share of Σ eˣ, of which w takes parts."""
+    x, w = np.array([1.0, 3.0, -2.0, 0.5]), np.array([0.0, 2.0, 1.0, 0.5])
+    sums = lambda x: np.log(np.cumsum(np.exp(x - extreme(x)))) + extreme(x)
+    weighted = lambda x: np.log(np.sum(w * np.exp(x))) - extreme(x)
+    for f in (sums, weighted):
+        np.testing.assert_allclose(rg.stabilize(f, validate=False)(x), f(x), rtol=1e-13)

@@ -137,6 +137,15 @@ def test_the_discriminant_neither_overflows_nor_cancels():
     assert errors(QUADRATIC["plus"], a, b, c, orders=1)[0] <= 2
 
 
+@pytest.mark.parametrize("w", [0.0, -2.0, np.array([-2.0, 0.0, 1e300])])
+def test_a_root_that_is_infinite_is_no_overflow(w):
+    """2c/(−b − √(b² − 4ac)) = 0 at c = 0: over 1/c it is a root of c·r² + b·r + a = 0, which has one only."""
+    f = lambda a, b, c: 2 * c / (-b - np.sqrt(b**2 - a * 4 * c))
+    for how in ({}, {"validate": False, "precise": False}, {"strategy": "eager"}):
+        np.testing.assert_array_equal(rg.stabilize(f, **how)(w, 2.0, 0.0), 0.0 * w)
+        np.testing.assert_array_equal(rg.grad(lambda c: np.sum(f(w, 2.0, c)), **how)(0.0), -0.5 * np.size(w))
+
+
 TRIANGLES = {
     "√(x² - y²)": lambda m, x, y: m.sqrt(x * x - y * y),
     "√(x² + y²) - y": lambda m, x, y: m.sqrt(x * x + y * y) - y,

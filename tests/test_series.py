@@ -1054,3 +1054,31 @@ def test_no_series_is_made_where_an_earlier_step_of_a_recurrence_has_a_pole(f, t
     assert transform(lambda x: 1 / np.log(x) - 1 / (x - 1))(1.0) == pytest.approx(
         0.5 if transform is rg.stabilize else -1 / 12, rel=1e-15
     )
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_functions_of_a_negated_product_over_its_factors_keep_their_sign(k):
+    """f(−a·t)/aᵏ = f(u)/uᵏ·(−t)ᵏ, u = −a·t: a quotient by factors is one by powers of −1, too."""
+
+    def over_powers(a, t, np=np):
+        return (np.expm1(-a * t) / a + t) / a**k
+
+    a, t = 0.7, 1.2
+    with mp.workdps(40):
+        truth = [float(mp.diff(lambda *p: over_powers(*p, mp), (a, t), n)) for n in ((1, 0), (0, 1))]
+    for how in ({}, {"strategy": "eager"}):
+        found = rg.grad(over_powers, (0, 1), validate=False, precise=False, **how)(a, t)
+        assert found == pytest.approx(truth, rel=1e-13)
+
+
+def test_a_series_is_its_formula_along_a_line():
+    """series(f)(u(t)) = f(u(t)): no slope of a slope is written out, of which each is twice as long as the last."""
+    before = expanded.cache_info().misses
+
+    def squares(x, y, s):
+        d = (x - y) / s
+        return x / y + s * np.square(-d * d / 2)
+
+    x, y, s = 0.3, -0.5, 0.6
+    assert rg.stabilize(squares)(x, y, s) == pytest.approx(squares(x, y, s), rel=1e-14)
+    assert expanded.cache_info().misses - before < 5

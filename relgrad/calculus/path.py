@@ -591,9 +591,8 @@ class Path:
         if not op.elementwise:
             return None
         made = tangent(op, tuple([rand.type for rand in node.rands]))
-        if made is not None and any(
-            t.op is op for t in subterms(made[2])
-        ):  # the rule of any other op is enough
+        # The rule of any other op is enough.
+        if made is not None and any(t.op is op or t.op.implicit for t in subterms(made[2])):
             found = self.as_written(op.definition, node, operands)
             if found is not None:
                 return found

@@ -83,7 +83,7 @@ def radical(w: Any, y: Any, e: Any) -> Any:
     return np.where(np.isfinite(w + y + e), value, plain)[()]
 
 
-@ranged(lambda w, y, e: np.isfinite(w) & np.isfinite(y) & np.isfinite(e) & (e != 0))
+@ranged(lambda w, y, e: np.isfinite(w) & np.isfinite(y) & np.isfinite(e) & (e != 0) & ((w != 0) | (y > 0)))
 def quadratic_root(w: Any, y: Any, e: Any) -> Any:
     """The root (√(y² + e·w) − y)/w = e/(√(y² + e·w) + y) of w·r² + 2·y·r = e.
 

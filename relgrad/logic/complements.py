@@ -351,7 +351,7 @@ def _left_of_product(
     some are gone beside other summands, as in (1 + x)·(1 + y) − 1 − x = (1 + x)·y.
     """
     found = _complements(product) if product.coefficient == 1 else None
-    if found is None:
+    if not found:
         return None
     shares = [range_of(b).within(0, 1) for b, _ in found]
     bare = all(b in product.factors for b, _ in found)

@@ -73,8 +73,9 @@ def _share_of_extreme(total: Term, of: Term) -> _Extreme | None:
     """log Σ e^(k·y), max y → k, log_softmax(k·y)[y = max y];
     logaddexp(k·x, k·y), min(x, y) → k, −log(1 + e^(k·|x − y|));    others → None
     """
-    if type(total.op) is LogSumExp and isinstance(of.op, (Max, Min)) and of.op.axes == total.op.axes:
-        reads = [list(zip(total.rands, of.rands, strict=False))]
+    unweighted = type(total.op) is LogSumExp and len(total.rands) == 1
+    if unweighted and isinstance(of.op, (Max, Min)) and of.op.axes == total.op.axes:
+        reads = [list(zip(total.rands, of.rands, strict=True))]
     elif total.op in (logaddexp, softplus) and of.op in (maximum, minimum):
         zero = [constant(0.0, total.type.dtype)] * (total.op is softplus)
         reads = [list(zip((*total.rands, *zero), ys, strict=True)) for ys in permutations(of.rands)]

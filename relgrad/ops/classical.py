@@ -114,9 +114,19 @@ erfcinv = of_scipy(
     outside=lambda x: np.logical_or(x < 0, x > 2),
     ball=lambda x: x.erfcinv(),
 )
+
+
+def _reciprocal_gamma_slope(g: Any, out: Any, x: Any) -> Any:
+    """−g·ψ(x)/Γ(x) = g·(Γ(1 − x)·cos πx − ψ(1 − x)/Γ(x)), which is finite at the poles of Γ and ψ."""
+    left = x < 0.5
+    y = np.where(left, 1.0 - x, x)
+    turned = gamma(np.where(left, y, 1.0)) * np.cos(math.pi * x)
+    return g * (np.where(left, turned, 0.0) - out * digamma(y))
+
+
 rgamma = of_scipy(
     "rgamma",
-    lambda g, out, x: -(g * out * digamma(x)),
+    _reciprocal_gamma_slope,
     ball=lambda x: x.rgamma(),
     meaning=lambda x: 1.0 / gamma(x),
 )

@@ -137,6 +137,24 @@ class Log1prelN(Family):
         return (-x).hypgeom_2f1(n + 1, n + 1, n + 2) * ((-1) ** n * math.factorial(n)) / (n + 1)
 
 
+_FAR = 30
+
+
+def ball_erfc(x: Any) -> Any:
+    """erfc(x) = e^(−x²)·erfcx(x) of balls: far out flint's own bound of it holds no digits, unless x is exact."""
+    return (-x * x).exp() * ball_erfcx(x) if _is_far(x) else x.erfc()
+
+
+def ball_erfcx(x: Any) -> Any:
+    """e^(x²)·erfc(x) of balls, which is U(1/2, 1/2, x²)/√π for x > 0."""
+    half = x * 0 + 0.5
+    return (x * x).hypgeom_u(half, half) / x.pi().sqrt() if _is_far(x) else (x * x).exp() * x.erfc()
+
+
+def _is_far(x: Any) -> bool:
+    return hasattr(x, "mid") and bool(x > _FAR)  # what is complex has no order
+
+
 class ErfcxN(Family):
     """dⁿ/dxⁿ (e^(x²)·erfc(x)) = ErfcxN(n)(x)."""
 
@@ -148,7 +166,7 @@ class ErfcxN(Family):
     def exact(self, n: int, x: Any) -> Any:
         """f⁽ⁿ⁺¹⁾ = 2·x·f⁽ⁿ⁾ + 2·n·f⁽ⁿ⁻¹⁾, f′ = 2·x·f − 2/√π, of balls."""
         below: Any = 0
-        value = (x * x).exp() * x.erfc()
+        value = ball_erfcx(x)
         for k in range(n):
             constant = 0 if k else 2 / x.pi().sqrt()
             below, value = value, 2 * x * value + 2 * k * below - constant

@@ -14,7 +14,7 @@ from relgrad.implementations import implements
 from relgrad.op import as_term
 from relgrad.ops.arithmetic import sqrt
 from relgrad.ops.elementwise import elementwise
-from relgrad.ops.families import digamma, erfcx_n, stirling
+from relgrad.ops.families import ball_erfc, digamma, erfcx_n, stirling
 from relgrad.ops.intervals import increasing
 from relgrad.types import POSITIVE, REAL, UNIT, Interval
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def _ball_ndtr(x: Any) -> Any:
-    return (-x / (x * 0 + 2).sqrt()).erfc() / 2
+    return ball_erfc(-x / (x * 0 + 2).sqrt()) / 2
 
 
 def _ball_mills(x: Any) -> Any:
@@ -53,7 +53,7 @@ erfc = elementwise(
     lambda g, out, x: g * (-1.1283791670955126 * np.exp(-np.square(x))),
     range=Interval(0.0, 2.0, True, True),
     laws=Laws(monotone=-1),
-    ball=lambda x: x.erfc(),
+    ball=ball_erfc,
     log=lambda x: 0.6931471805599453 + log_ndtr(-1.4142135623730951 * x),
     complement=lambda x: erf(x),
 )

@@ -9,6 +9,7 @@ math.exp(x)                   ↦   np.exp(x)
 from __future__ import annotations
 
 import builtins
+import copyreg
 import functools
 import math
 import operator
@@ -774,6 +775,15 @@ def stood_in(fun: Any) -> Any:
     patches, owner = stand_ins(), getattr(fun, "__self__", None)
     new = patches.instead(owner)
     return patches.instead(fun) if owner is new else getattr(new, fun.__name__)
+
+
+def _of_original(x: StandIn) -> tuple[Any, ...]:
+    """np.sum's stand-in → what makes it of np.sum: a function is pickled by its name, and stood in for again."""
+    return stood_in, (x.original,)
+
+
+for _kind in (StandIn, _Ufunc):
+    copyreg.pickle(_kind, _of_original)
 
 
 @functools.lru_cache(maxsize=64)
