@@ -1026,3 +1026,22 @@ def test_summands_beside_a_function_of_a_negated_product_keep_their_sign(sign):
 
     a, w, t = 0.7, 0.3, 2.0
     assert rg.stabilize(yield_of, precise=False)(a, w, t) == pytest.approx(yield_of(a, w, t), rel=1e-13)
+
+
+@pytest.mark.parametrize("function", [np.sin, np.expm1, np.arctan])
+@pytest.mark.parametrize("negative", [lambda x: -x, lambda x: x * -1.0])
+def test_a_function_over_a_negated_product_keeps_the_products_sign(function, negative):
+    """(f(u)/u − 1)·x²/y = (f(u)/u − 1)/u · x·(−1) · x²·…, u = −x·y: an odd power of the product has its sign."""
+
+    def f(y, x, w):
+        u = negative(y) * x
+        return -(w**2) / (2 * y**2) * (x * function(u) / u - x)
+
+    def plain(y, x, w):
+        u = -y * x
+        return -(w**2) / (2 * y**2) * (x * function(u) / u - x)
+
+    point, h = (0.5, 1.5, 0.2), 1e-5
+    assert rg.stabilize(f, validate=False)(*point) == pytest.approx(plain(*point), rel=1e-12)
+    slope = (plain(0.5 + h, 1.5, 0.2) - plain(0.5 - h, 1.5, 0.2)) / (2 * h)
+    assert rg.grad(f, validate=False)(*point) == pytest.approx(slope, rel=1e-8)

@@ -764,7 +764,8 @@ def _over_powers(
             ]
             degrees = {x: {x: k + e * m} if k + e * m else {} for x, (_, k, e) in powers.items()}
             left = [build_product(ProductView(powers[x][0], d), x.type.dtype) for x, d in degrees.items()]
-            return whole, used, [(x, 1) for x in left]
+            sign = number_term(product_of(u).coefficient ** -m, whole.type.dtype)
+            return whole, used, [(x, 1) for x in (sign, *left)]
     return None
 
 
