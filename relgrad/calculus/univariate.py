@@ -546,15 +546,19 @@ def _in_powers(summands: Sequence[_Summand], base: dict[Term, Term]) -> Iterator
         powers = {x: [degrees[x] * of[x] for degrees, _ in read] for x in of}
         # What does not depend on a factor is written without it, as far as that goes.
         pivot = min(of, key=lambda x: (len(powers[x]) - powers[x].count(0), min(powers[x])))
-        minus = [(constant(-1.0, u.type.dtype), 1)] if product_of(u).coefficient < 0 else []
         again: list[_Summand] = []
         for s, (degrees, others) in zip(summands, read, strict=True):
             k = int(degrees[pivot] * of[pivot])
             left = [(u, k), *[(x, int(degrees[x] - k * e)) for x, e in of.items()]]
             factors = [(x, e // abs(e)) for x, e in left for _ in range(abs(e))]
-            again.append(s._replace(factors=[*others, *minus * (k % 2), *factors]))
+            again.append(s._replace(factors=[*others, *_sign(u, k), *factors]))
         if any(group[0] is u for group in _alike(again, base)):
             yield again
+
+
+def _sign(u: Term, k: int) -> _Factors:
+    """−x·y, 3 → [−1];    −x·y, 2 → []: what the k-th power of a product has beside powers of its factors."""
+    return [(constant(-1.0, u.type.dtype), 1)] if product_of(u).coefficient < 0 and k % 2 else []
 
 
 def _powers_of(of: Any, factors: _Factors) -> tuple[Counter[Term], _Factors]:
@@ -749,6 +753,8 @@ def _over_powers(
 
     log1p(x/y²)/x   ⟶   log1p(x/y²)/(x/y²), the divisor x, and 1/y² that is left
 
+    f(−x·y)/x   ⟶   f(−x·y)/(−x·y), the divisor x, and −1·y that is left
+
     A function over the highest power of its product with which it needs a series; None if there is none. It has a value
     at 0, unless the product is 0 only where it is a divisor.
     """
@@ -764,8 +770,7 @@ def _over_powers(
             ]
             degrees = {x: {x: k + e * m} if k + e * m else {} for x, (_, k, e) in powers.items()}
             left = [build_product(ProductView(powers[x][0], d), x.type.dtype) for x, d in degrees.items()]
-            sign = number_term(product_of(u).coefficient ** -m, whole.type.dtype)
-            return whole, used, [(x, 1) for x in (sign, *left)]
+            return whole, used, [*_sign(u, m), *[(x, 1) for x in left]]
     return None
 
 
