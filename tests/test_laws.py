@@ -354,6 +354,10 @@ def test_a_function_and_its_inverse_meet_wherever_the_function_is_defined():
             lambda x, z: z * z / np.hypot(x, z) ** 3,
         ),
         (lambda x, z: z * np.exp(x) - z * special.expit(x), lambda x, z: z * np.exp(x) * special.expit(x)),
+        (
+            lambda x, z: z / special.exprel(x) ** 2 + z * x / special.exprel(x),
+            lambda x, z: z * np.exp(x) / special.exprel(x) ** 2,
+        ),
         (lambda x, z: 1 / np.expm1(x) - np.exp(-x), lambda x, z: np.exp(-x) / np.expm1(x)),
         (
             lambda x, z: 3 * (1 - z) / (1 - z * x) ** 2 - 3 / (1 - z * x),

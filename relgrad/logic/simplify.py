@@ -235,20 +235,21 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     parts = [*view.terms.items(), *([(one, view.constant)] if view.constant else [])]
     for p, k in parts:
         factors = product_of(p).factors
-        for b, d in _divisors(factors):
+        for b, d, unit in _divisors(factors):
             divisors: dict[Number, tuple[SumView, SumView]] = {}
             for q, c in parts:
                 others = product_of(q)
-                power = abs(factors[b]) - others.factors.get(b, 0) * (1 if b is not d else -1)
+                times_b = factors[b] - others.factors.get(b, 0)
+                power = -times_b if factors[b] < 0 else times_b
                 if q is p or not others.coefficient or power < 1:
                     continue
                 if power not in divisors:
                     whole = _power_as_sum(d, power)
                     divisors[power] = whole, by_meaning(whole)
                 whole, meant = divisors[power]
-                cleared = ProductView(1, {b: power if b is d else -power})
+                cleared = multiplied((unit, power))
                 above = multiplied((product_of(p), 1), (cleared, 1), (others, -1))
-                if b is not d and not above.factors:
+                if factors[b] > 0 and not above.factors:
                     continue  # 1 − σ(x) = σ(−x) is what a share leaves
                 part = sum_of(build_product(above, dtype))
                 key = summand_key(above)
@@ -268,18 +269,20 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     return None
 
 
-def _divisors(factors: dict[Any, Number]) -> Iterator[tuple[Term, Term]]:
-    """x/y·σ(z) → (y, y), (σ(z), 1 + e⁻ᶻ): the divisors of a product, each by the factor in which it stands."""
+def _divisors(factors: dict[Any, Number]) -> Iterator[tuple[Term, Term, ProductView]]:
+    """x/(y·exprel(z))·σ(w) → (y, y), (exprel(z), eᶻ − 1), (σ(w), 1 + e⁻ʷ): the divisors of a product, each after the
+    factor in which it stands, and as what that makes of it: y, z·exprel(z), 1/σ(w).
+    """
     for b, e in factors.items():
         if not is_term(b) or not b.ground:
             continue
         if e < 0:
-            yield b, b
-            continue
-        view = product_of(_meaning(b))
-        ((d, n),) = view.factors.items() if len(view.factors) == 1 else ((b, 1),)
-        if n == -1 and view.coefficient == 1 and is_term(d):
-            yield b, d
+            yield b, b, ProductView(1, {b: 1})
+        meaning = _meaning(b)
+        view = product_of(b if meaning.op.as_sum or len(b.rands) != 1 else meaning)
+        for d, n in view.factors.items() if view.coefficient == 1 else ():
+            if d is not b and n * e < 0 and abs(n) == 1 and is_term(d):
+                yield b, d, multiplied((ProductView(1, {b: 1}), n), (view, -n), (ProductView(1, {d: 1}), 1))
 
 
 def _is_from_one(view: SumView, dtype: Any) -> bool:
