@@ -840,3 +840,21 @@ def test_what_is_near_may_have_fewer_axes(name, shapes):
     np.testing.assert_allclose(found, truth.astype(float), rtol=1e-14)
     whole = rg.stabilize(lambda h, y: np.sum(f(PLAIN, y + h) - f(PLAIN, y)), precise=False)(h, y)
     np.testing.assert_allclose(whole, float(np.sum(truth)), rtol=1e-14)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.5 + 1e-7, 0.3])
+@pytest.mark.parametrize("d", [1e-9, -3e-12])
+def test_increments_beside_a_zero_keep_the_digits_of_the_distance(p, d):
+    """log(q/(1 − q)) − log(p/(1 − p)), q = p + d: at p = ½ nothing cancels, but q has lost the digits of d."""
+
+    def f(p, d):
+        q = p + d
+        return np.log(q / (1 - q)) - np.log(p / (1 - p))
+
+    with mp.workdps(50):
+        x, h = mp.mpf(p), mp.mpf(d)
+        truth = float(mp.log((x + h) / (1 - x - h)) - mp.log(x / (1 - x)))
+    found = rg.stabilize(f, precise=False)
+    assert found(p, d) == pytest.approx(truth, rel=1e-14, abs=0)
+    both = found(np.array([p, 0.3]), np.array([d, 0.4]))
+    np.testing.assert_allclose(both, [truth, np.log(0.7 / 0.3) - np.log(0.3 / 0.7)], rtol=1e-14)

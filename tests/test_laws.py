@@ -8,6 +8,7 @@ from kanren import conde, eq, fact, lall, run, var
 from kanren.assoccomm import associative as kanren_associative
 from kanren.assoccomm import commutative as kanren_commutative
 from kanren.constraints import neq
+from scipy import special
 
 import relgrad as rg
 from relgrad.contract import Laws
@@ -352,6 +353,20 @@ def test_a_function_and_its_inverse_meet_wherever_the_function_is_defined():
             lambda x, z: 1 / np.hypot(x, z) - x**2 / np.hypot(x, z) ** 3,
             lambda x, z: z * z / np.hypot(x, z) ** 3,
         ),
+        (lambda x, z: z * np.exp(x) - z * special.expit(x), lambda x, z: z * np.exp(x) * special.expit(x)),
+        (
+            lambda x, z: z / special.exprel(x) ** 2 + z * x / special.exprel(x),
+            lambda x, z: z * np.exp(x) / special.exprel(x) ** 2,
+        ),
+        (lambda x, z: 1 / np.expm1(x) - np.exp(-x), lambda x, z: np.exp(-x) / np.expm1(x)),
+        (
+            lambda x, z: 3 * (1 - z) / (1 - z * x) ** 2 - 3 / (1 - z * x),
+            lambda x, z: 3 * z * (x - 1) / (1 - z * x) ** 2,
+        ),
+        (
+            lambda x, z: (1 + z**2) / (1 + (z * x) ** 2) ** 1.5 - 1 / np.sqrt(1 + (z * x) ** 2),
+            lambda x, z: z**2 * (1 - x**2) / (1 + (z * x) ** 2) ** 1.5,
+        ),
     ],
 )
 def test_a_part_of_a_divisor_goes_where_two_summands_are_brought_over_it(f, found):
@@ -384,7 +399,15 @@ def test_a_part_of_a_divisor_goes_under_what_two_sums_run_over(size, k, axis, re
 
 def test_where_nothing_goes_two_summands_stay_over_their_divisors():
     x, z = rg.symbol("x"), rg.symbol("z")
-    for f in (x / (x + z) + 1, x / z - 1, 1 / x - 1 / z, x / (x + z) - z / (x - z), x / (x + z) - 2):
+    for f in (
+        x / (x + z) + 1,
+        x / z - 1,
+        1 / x - 1 / z,
+        x / (x + z) - z / (x - z),
+        x / (x + z) - 2,
+        1 - special.expit(x),
+        z - z * special.expit(x),
+    ):
         assert divided_pair(as_term(f)) is None
 
 

@@ -1394,3 +1394,17 @@ def test_programs_that_raise_beside_a_line_are_none_along_it(degree: int) -> Non
         warnings.simplefilter("error", rg.errors.FailedRelation)
         got = rg.grad(f)(x)
     np.testing.assert_allclose(got, rg.grad(f, strategy="naive")(x), rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("ratio", [0.0, 0.5, 3.0])
+def test_what_is_small_is_near_beside_a_number_in_the_program(scale, ratio):
+    """∂/∂a (e⁻ᵃ − e⁻ᵇ)/(b − a), of rates that are small beside the time, however they are beside each other."""
+
+    def f(a, b, t):
+        return (np.exp(-a * t) - np.exp(-b * t)) / (b - a)
+
+    a, b = ratio * scale, scale
+    with mpmath.workdps(60):
+        truth = mpmath.diff(lambda x: (mpmath.exp(-x) - mpmath.exp(-b)) / (b - x), mpmath.mpf(a))
+    assert rg.grad(f, precise=False)(a, b, 1.0) == pytest.approx(float(truth), rel=1e-14, abs=0)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import relgrad as rg
 from relgrad.op import as_term
@@ -94,6 +95,20 @@ def test_a_wrong_row_is_named_and_left_out(row, f, x, how):
     assert "as written and" in said[0]
     assert f"of shape {x.shape}" in said[0]
     assert "please report this" in said[0]
+
+
+def test_a_rewriting_is_tried_without_the_doubled_numbers_that_may_hide_it():
+    """w(x)·(1 − I₁(k)/I₀(k)) loses digits at every x near which it is tried, where it is computed as written."""
+
+    def f(x):
+        k = 1e6 + x * x
+        return np.sin(x) ** 2 * (1 - special.i1e(k) / special.i0e(k))
+
+    plain = rg.stabilize(f, relations=rg.LIBRARY.extended(missing_factor), validate=False)
+    assert "precise" in plain.source(0.3)
+    assert plain(0.3) == pytest.approx(f(0.3), rel=1e-6)  # wrong, but mended
+    _, texts = warned(lambda: rg.stabilize(f, relations=rg.LIBRARY.extended(missing_factor))(0.3))
+    assert [t for t in texts if "missing_factor" in t]
 
 
 @wrong

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from relgrad.gradient import push_forward
 from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.op import Op
-from relgrad.ops.increments import QUADRATURES, cancels, converged
+from relgrad.ops.increments import APART, QUADRATURES, cancels, converged
 from relgrad.term import Term, term
 from relgrad.types import ArrayType, Type
 
@@ -71,14 +71,17 @@ class Change(Op):
             at_x, at_y = (np.asarray(self.of.compute(*zs)) for zs in (xs, ys))
         with np.errstate(all="ignore"):
             plain = at_x - at_y
-            near = cancels(plain, at_x, at_y)
+            extent = np.abs if self.of.elementwise else lambda x: np.max(np.abs(x), initial=0)
+            size, step = (
+                reduce(np.maximum, map(extent, zs)) for zs in ([xs[i] for i in self.moved], distances)
+            )
+            # Where f is near 0, values may not cancel, but their arguments have lost the digits of the distance.
+            near = cancels(plain, at_x, at_y) | cancels(step * APART, size, size)
             if not np.any(near):
                 return plain
             few, many = (self._mean(ys, distances, rule) for rule in QUADRATURES)
             # The op may enlarge the rounding of its operands: as much as it enlarges their distances.
-            sizes = [np.max(np.abs(xs[i]), initial=0) for i in self.moved]
-            steps = [np.max(np.abs(d), initial=0) for d in distances]
-            scale = np.abs(at_x) + np.abs(many) * np.divide(max(sizes), max(steps))
+            scale = np.abs(at_x) + np.abs(many) * np.divide(size, step)
             return np.where(near & converged(plain, few, many, scale), many, plain)
 
     def _mean(self, ys: list[Any], distances: list[Any], quadrature: Any) -> Any:

@@ -563,7 +563,7 @@ def _ratio(body: Term, values: dict[Term, Any], line: Line) -> Any:
     """|x − y|/max|y|, or max(1, |z|)/|x| from infinity; the root of that on a squared line; one number on a whole one.
 
     Where y is a number, other arguments z of the same type tell what is small. What is small may be so beside a number
-    in the program, as rates are in (1 + x)/(1 + y): up to CLOSE |x − y| counts, and the series tells whether it may.
+    in the program, as rates are in (1 + x)/(1 + y): then |x − y| counts, and the series tells whether it may.
     """
     moved, leaf = line.moved, line.moved.leaf
     x = np.asarray(moved.of(values), float)
@@ -581,7 +581,7 @@ def _ratio(body: Term, values: dict[Term, Any], line: Line) -> Any:
         gap = max([largest(np.asarray(part.of(values), float) - base) for part in line.parts])
     ratio = np.asarray(gap / (size or 1.0))
     if size < 1:
-        ratio = np.where(gap <= CLOSE, np.minimum(gap, ratio), ratio)
+        ratio = np.where(ratio <= NEAR, ratio, gap)
     return np.sqrt(ratio) if line.squared else ratio
 
 

@@ -224,7 +224,8 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     """Return a sum with two summands over the divisor that one of them has more, where a part of that goes, or None.
 
     x/(x + z) - 1 = -z/(x + z), 1/expm1(x) + 1 = exp(x)/expm1(x), y·eˣ/(z + y·expm1(x)) - 1 = (y - z)/(z + y·expm1(x)),
-    1/y - x/y² = (y - x)/y² with y = x + z, and 1/h - x²/h³ = y²/h³ with h = hypot(x, y)
+    1/y - x/y² = (y - x)/y² with y = x + z, 1/h - x²/h³ = y²/h³ with h = hypot(x, y), eˣ - σ(x) = eˣ·σ(x), and of two
+    that hold a constant (1 - x)/(1 - x·y) - 1 = x·(y - 1)/(1 - x·y)
     """
     view = sum_of(t)
     if not 1 < _width(view) <= most:
@@ -234,38 +235,60 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     parts = [*view.terms.items(), *([(one, view.constant)] if view.constant else [])]
     for p, k in parts:
         factors = product_of(p).factors
-        for d in [b for b, e in factors.items() if e < 0 and is_term(b) and b.ground]:
+        for b, d, unit in _divisors(factors):
             divisors: dict[Number, tuple[SumView, SumView]] = {}
             for q, c in parts:
                 others = product_of(q)
-                power = others.factors.get(d, 0) - factors[d]
+                times_b = factors[b] - others.factors.get(b, 0)
+                power = -times_b if factors[b] < 0 else times_b
                 if q is p or not others.coefficient or power < 1:
                     continue
                 if power not in divisors:
                     whole = _power_as_sum(d, power)
                     divisors[power] = whole, by_meaning(whole)
                 whole, meant = divisors[power]
-                above = multiplied((product_of(p), 1), (ProductView(1, {d: power}), 1), (others, -1))
+                cleared = multiplied((unit, power))
+                above = multiplied((product_of(p), 1), (cleared, 1), (others, -1))
+                if factors[b] > 0 and not above.factors:
+                    continue  # 1 − σ(x) = σ(−x) is what a share leaves
+                part = sum_of(build_product(above, dtype))
                 key = summand_key(above)
                 read = key not in (None, *map(key_of, whole.terms)) and not _holds_number(above)
-                if read and _sum_meant(above) is None and key not in map(key_of, meant.terms):
-                    continue  # it meets nothing
-                part = sum_of(build_product(above, dtype))
                 if read:
+                    if _width(part) < 2 and _sum_meant(above) is None and key not in map(key_of, meant.terms):
+                        continue  # it meets nothing
                     part, whole = by_meaning(part), meant
-                    if not {*map(key_of, part.terms)} & {*map(key_of, whole.terms)}:
-                        continue
                 left = added((part, k), (whole, c))
-                if _width(left) < max(_width(part), _width(whole)):
-                    ratio = multiplied(
-                        (product_of(build_sum(left, dtype)), 1),
-                        (others, 1),
-                        (ProductView(1, {d: power}), -1),
-                    )
+                meet = not read or {*map(key_of, part.terms)} & {*map(key_of, whole.terms)}
+                widest = max(_width(part), _width(whole))
+                if (_width(left) < widest and meet) or (_width(left) == widest and _is_from_one(left, dtype)):
+                    ratio = multiplied((product_of(build_sum(left, dtype)), 1), (others, 1), (cleared, -1))
                     gone = SumView(c, {p: k}) if q is one else SumView(0, {p: k, q: c})
                     new = added((view, 1), (gone, -1), (SumView(0, {build_product(ratio, dtype): 1}), 1))
                     return fit(build_sum(new, dtype), t)
     return None
+
+
+def _divisors(factors: dict[Any, Number]) -> Iterator[tuple[Term, Term, ProductView]]:
+    """x/(y·exprel(z))·σ(w) → (y, y), (exprel(z), eᶻ − 1), (σ(w), 1 + e⁻ʷ): the divisors of a product, each after the
+    factor in which it stands, and as what that makes of it: y, z·exprel(z), 1/σ(w).
+    """
+    for b, e in factors.items():
+        if not is_term(b) or not b.ground:
+            continue
+        if e < 0:
+            yield b, b, ProductView(1, {b: 1})
+        meaning = _meaning(b)
+        view = product_of(b if meaning.op.as_sum or len(b.rands) != 1 else meaning)
+        for d, n in view.factors.items() if view.coefficient == 1 else ():
+            if d is not b and n * e < 0 and abs(n) == 1 and is_term(d):
+                yield b, d, multiplied((ProductView(1, {b: 1}), n), (view, -n), (ProductView(1, {d: 1}), 1))
+
+
+def _is_from_one(view: SumView, dtype: Any) -> bool:
+    """e·x − e → True, from e·(x − 1): whether a sum without a constant is a product with one that has a constant."""
+    factors = product_of(build_sum(view, dtype)).factors
+    return not view.constant and any(is_term(b) and b.op.as_sum and sum_of(b).constant for b in factors)
 
 
 def _width(view: SumView) -> int:
