@@ -477,7 +477,6 @@ def test_logarithms_of_products_over_axes_of_shares_near_one(precise, sign):
     np.testing.assert_allclose(odd, 3 * np.log(np.tanh(1.0)) if sign > 0 else np.nan, rtol=4e-15)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("f", "want"),
     [
@@ -495,9 +494,9 @@ def test_what_data_leave_of_one_is_computed_before_it_is_multiplied(f: Any, want
     slope = rg.grad(lambda w, x: np.sum(f(w, x)), precise=False)
     np.testing.assert_allclose(slope(w, x), rg.grad(lambda w, x: np.sum(want(w, x)))(w, x), rtol=1e-15)
     assert rg.stabilize(lambda w, x: w + w * x).explain(w, x).steps == ()
-=======
+
+
 def test_a_product_of_no_factors_has_no_parts_that_it_leaves():
     """x/x = 1, which leaves 0 of one: no sum of parts, that a test of it would look at."""
     x = rg.symbol("x")
     assert left_of(as_term(x / x)) is None
->>>>>>> fuzz19
