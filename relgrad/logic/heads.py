@@ -26,10 +26,7 @@ from relgrad.logic.group import (
     whole,
 )
 from relgrad.logic.index import head_key
-from relgrad.logic.parts import (
-    dtype_of,
-    holds,
-)
+from relgrad.logic.parts import amounts_of, dtype_of, holds
 from relgrad.logic.space import entries
 from relgrad.logic.unify import State, is_variable, unknowns
 from relgrad.logic.view import product_of, sum_of
@@ -74,12 +71,29 @@ def summands_like(p: Term, k: Number, t: SumView, s: State, exactly: bool) -> li
             return list(t.terms.items())
         return [(b, c) for b, c in t.terms.items() if any(factors_like(h, product_of(b)) for h in heads)]
     if p.op is exp or type(p.op) is Sum:
-        return [(b, c) for b, c in t.terms.items() if fits(c)]
+        return [(b, c) for b, c in t.terms.items() if fits(c) and _has_parts(p, b)]
     return [
         (b, c)
         for b, c in t.terms.items()
         if is_term(b) and (type(b.op) is type(p.op) or b.op.as_product is not None) and fits(c)
     ]
+
+
+def _has_parts(p: Term, t: Any) -> bool:
+    """Σ(a² + b²), Σ(x + y) → True, Σ x·y → False: whether what is summed has as many summands as a pattern of it."""
+    body = p.rands[0]
+    if type(p.op) is not Sum or not (is_term(body) and body.op.as_sum):
+        return True
+    least = sum(not is_variable(x) for x in sum_of(body).terms)
+    view = product_of(t)
+    for base in view.factors:
+        if is_term(base) and type(base.op) is Sum:
+            inner = product_of(base.rands[0])
+            alone = len(view.factors) == len(inner.factors) == 1
+            amounts = amounts_of(sum_of(base.rands[0])).values() if alone else [inner.coefficient]
+            if sum(max(abs(view.coefficient * k), 1) for k in amounts) >= least:
+                return True
+    return least < 2
 
 
 def may_have_coefficient(p: ProductView, t: ProductView, s: State) -> bool:

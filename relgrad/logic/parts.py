@@ -180,8 +180,8 @@ def rebuilt(view: SumView, t: Any, old: SumView | None = None) -> Any:
     """
     before = sum_of(t) if old is None else old
     change, inner, path = added((view, 1), (before, -1)), t, list[tuple[Any, int]]()
-    amounts = _amounts(before)
-    gone = {p: -k for p, k in _amounts(change).items() if (k > 0) != (amounts.get(p, k) > 0)}
+    amounts = amounts_of(before)
+    gone = {p: -k for p, k in amounts_of(change).items() if (k > 0) != (amounts.get(p, k) > 0)}
     if len(gone) > LIMIT:
         return build_sum(view, dtype_of(t))
     found = _amounts_in(gone, t) if gone else {}
@@ -198,7 +198,7 @@ def rebuilt(view: SumView, t: Any, old: SumView | None = None) -> Any:
     return new
 
 
-def _amounts(view: SumView) -> dict[Any, Number]:
+def amounts_of(view: SumView) -> dict[Any, Number]:
     """2·x − 1 → {x: 2, None: −1}: how much of each summand a sum has, and of its number."""
     return view.terms | {None: view.constant} if view.constant else view.terms
 
@@ -215,7 +215,7 @@ def _amounts_in(parts: Iterable[Any], t: Any) -> dict[Any, dict[Any, Number]]:
             continue
         total: dict[Any, Number] = {}
         for rand, sign in zip(node.rands, node.op.as_sum, strict=True) if _is_sum(node) else ():
-            own = found[rand] if rand in found else _amounts(sum_of(rand))
+            own = found[rand] if rand in found else amounts_of(sum_of(rand))
             total |= {p: total.get(p, 0) + own[p] * sign for p in parts if p in own}
         found[stack.pop()] = total
     return found
