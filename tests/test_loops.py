@@ -323,6 +323,25 @@ def test_mixtures_in_a_loop_share_their_parts():
     assert sizes[0] < 2 * sizes[1]
 
 
+def test_products_are_shared_out_for_sums_of_products_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """b¹²·Σ z·(1 − z) is no Σ(x² + y²): none of the ways to share b¹², z, … among x and y is tried."""
+    built, count = multisets.Products.built, [0]
+
+    def counted(self: Any, *args: Any) -> Any:
+        count[0] += 1
+        return built(self, *args)
+
+    def orbit(x: Any, b: Any) -> Any:
+        z = 1 / (1 + np.exp(-x))
+        for _ in range(12):
+            z = b * z * (1 - z)
+        return np.sum(np.log(z * z + 1))
+
+    monkeypatch.setattr(multisets.Products, "built", counted)
+    rg.grad(orbit, 1)(np.array([0.3, -0.2, 1.1, 0.4]), 1.7)
+    assert count[0] < 1000
+
+
 def test_what_flows_through_matrices_is_computed_with_one_sign():
     """−A·S⁻¹(B − C) keeps its sign: A·S⁻¹(C − B) would be a second chain of the same, and the two drift apart."""
 
