@@ -240,10 +240,8 @@ def regrouped(view: SumView, t: Any) -> Any:
     """
     left, kept, seen = view, dict[Any, list[tuple[Any, Number]]](), set[Any]()
     amounts = sum_of(t).terms
-    first = next((p for p in view.terms if p in amounts), None)
-    stack: list[tuple[Any, Number]] = []
-    if first is not None:
-        stack.append((t, quotient(view.terms[first], amounts[first])))
+    scales = [quotient(k, amounts[p]) for p, k in view.terms.items() if p in amounts]
+    stack: list[tuple[Any, Number]] = [(t, 1 if 1 in scales else scales[0])] if scales else []
     while stack:
         node, k = stack.pop()
         inside = sum_of(node)
