@@ -305,7 +305,7 @@ def complemented_data(t: Term) -> Any:
             left = added(*[(summand(rests[p], None, dtype), quotient(k, scale)) for p, k in amounts.items()])
             factor = ProductView(1, {build_sum(left, dtype): 1})
             new = SumView(0, {build_product(multiplied((whole, 1), (factor, 1)), dtype): scale})
-            return fit(build_sum(added((view, 1), (SumView(0, amounts), -1), (new, 1)), dtype), t)
+            return fit(rebuilt(added((view, 1), (SumView(0, amounts), -1), (new, 1)), t), t)
     return None
 
 

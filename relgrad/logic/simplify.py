@@ -236,7 +236,7 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     for p, k in parts:
         factors = product_of(p).factors
         for b, d, unit in _divisors(factors):
-            divisors: dict[Number, tuple[SumView, SumView]] = {}
+            divisors: dict[Number, tuple[SumView, SumView, ProductView]] = {}
             for q, c in parts:
                 others = product_of(q)
                 times_b = factors[b] - others.factors.get(b, 0)
@@ -245,18 +245,20 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                     continue
                 if power not in divisors:
                     whole = _power_as_sum(d, power)
-                    divisors[power] = whole, by_meaning(whole)
-                whole, meant = divisors[power]
-                cleared = multiplied((unit, power))
+                    divisors[power] = whole, by_meaning(whole), multiplied((unit, power))
+                whole, meant, cleared = divisors[power]
                 above = multiplied((product_of(p), 1), (cleared, 1), (others, -1))
                 if factors[b] > 0 and not above.factors:
                     continue  # 1 − σ(x) = σ(−x) is what a share leaves
-                part = sum_of(build_product(above, dtype))
                 key = summand_key(above)
                 read = key not in (None, *map(key_of, whole.terms)) and not _holds_number(above)
+                alone = read and _sum_meant(above) is None and key not in map(key_of, meant.terms)
+                if alone and len(above.factors) > 1:
+                    continue  # it meets nothing, and is one summand
+                part = sum_of(build_product(above, dtype))
+                if alone and _width(part) < 2:
+                    continue
                 if read:
-                    if _width(part) < 2 and _sum_meant(above) is None and key not in map(key_of, meant.terms):
-                        continue  # it meets nothing
                     part, whole = by_meaning(part), meant
                 left = added((part, k), (whole, c))
                 meet = not read or {*map(key_of, part.terms)} & {*map(key_of, whole.terms)}

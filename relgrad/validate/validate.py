@@ -181,12 +181,14 @@ class _Validation:
                 return None
         if self.points is None:
             self.points = self._found_points(self.written)
+        # What doubled numbers mend at one point stands by itself at another.
+        plain = Written(program.derivation.after) if program.derivation.guards else None
         for point, values in self.points:
-            fault = self._fault_at(program, point, values)
+            fault = self._fault_at(program, plain, point, values)
             if fault is not None:
                 near = subject.sample.near(point, self.rng)
                 again = self.written.at(near)
-                if again is not None and self._fault_at(program, near, again) is not None:
+                if again is not None and self._fault_at(program, plain, near, again) is not None:
                     return fault
         return None
 
@@ -212,8 +214,12 @@ class _Validation:
                 return True
         return None
 
-    def _fault_at(self, program: Any, point: Values, values: Sequence[Any]) -> Fault | None:
-        """program(point) ≠ values → Fault: where a program is wrong at a point, or raises there; or None."""
+    def _fault_at(
+        self, program: Any, plain: Written | None, point: Values, values: Sequence[Any]
+    ) -> Fault | None:
+        """program(point) ≠ values → Fault: where a program is wrong at a point, by itself or as it is without doubled
+        numbers, `plain`, or raises there; or None.
+        """
         assert self.written is not None
         try:
             with np.errstate(all="ignore"):
@@ -223,10 +229,9 @@ class _Validation:
             return Fault(point, None, error) if self.written.difference(point, values, nothing) else None
         after = program.derivation.after
         difference = self.written.difference(point, values, got, after)
-        if difference is None and program.derivation.guards and (plain := Written(after).at(point)):
-            # What doubled numbers have mended here stands by itself elsewhere.
-            plain = [np.where(np.isfinite(x), x, y) for x, y in zip(plain, got, strict=True)]
-            difference = self.written.difference(point, values, plain, after)
+        if difference is None and plain is not None and (alone := plain.at(point)):
+            alone = [np.where(np.isfinite(x), x, y) for x, y in zip(alone, got, strict=True)]
+            difference = self.written.difference(point, values, alone, after)
         return None if difference is None else Fault(point, difference)
 
     def _remedies(self, program: Any, fault: Fault) -> Iterator[tuple[Left, list[Guilty]]]:
