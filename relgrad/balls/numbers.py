@@ -239,14 +239,9 @@ class _Graph(NamedTuple):
 
 def _traced(function: Any, args: Any, kwargs: Any) -> tuple[_Graph, dict[Term, Any]]:
     """f, (x,) → f(symbol of x), {symbol: x}: what a function makes of symbols for numbers, and what they stand for."""
-    numbers: dict[int, Any] = {}
     plain = isinstance(function, np.ufunc) and not kwargs
-    note = lambda x: numbers.setdefault(id(x), x) if isinstance(x, Numbers) else None
-    if plain:
-        for x in args:
-            note(x)
-    else:
-        mapped(note, (args, kwargs))
+    given = args if plain else parts((args, kwargs))
+    numbers = {id(x): x for x in given if isinstance(x, Numbers)}
     places = {key: i for i, key in enumerate(numbers)}
     key = graph = None
     if plain and all(id(x) in places or np.ndim(x) == 0 for x in args):
