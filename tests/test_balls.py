@@ -21,6 +21,7 @@ from relgrad.balls.numbers import Balls
 from relgrad.kernels.doubled.number import Undecided
 from relgrad.kernels.doubled.precise import Again
 from relgrad.kernels.extended.number import Extended
+from relgrad.op import as_term
 from relgrad.ops.special import erfc, ndtr
 
 AROUND = np.array([-7.25, -1.5, -0.3, -1e-9, 1e-12, 0.2, 0.9999, 1.0001, 2.5, 11.0])
@@ -247,3 +248,17 @@ def test_products_of_all_but_one_and_their_slopes_in_balls():
     x, t = (np.array([*map(arb, v)], dtype=object) for v in ((2, 3, 5), (1, 0, 2)))
     assert [float(v) for v in kernels.formulas.leave_one_out_prod(x)] == [15, 10, 6]
     assert [float(v) for v in kernels.formulas.leave_one_out_prod(x, t)] == [6, 9, 3]
+
+
+def test_a_term_in_as_many_digits_as_it_takes():
+    """1 − cos x at 1e-200 needs 1,400 bits; 0/0 stays open; a constant of many digits may be rounded."""
+    x = rg.symbol("x", shape=())
+    for at in (1e-3, 1e-60, 1e-200):
+        found: Any = Balls.nearest(as_term((1 - np.cos(x)) / x), {as_term(x): np.float64(at)}, 100)
+        with mpmath.workdps(900):
+            want = (1 - mpmath.cos(mpf(at))) / mpf(at)
+            assert abs(found.hi - want) <= found.bound == abs(found.hi) * 2.0**-53
+    (at,) = ({as_term(x): np.float64(0.1234567890123456)},)
+    assert np.isinf(Balls.nearest(as_term((x - x) / (x - x)), at, 100).bound)
+    assert np.isinf(Balls.nearest(as_term(x - 0.1234567890123456), at, 100).bound)
+    assert Balls.nearest(as_term(1 - np.cos(x)), at, 1) is None

@@ -11,7 +11,7 @@ Source: Ziv 1991, Fast evaluation of elementary mathematical functions with corr
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import methodcaller
 from typing import Any, NamedTuple
@@ -24,11 +24,12 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.doubled import computed, given, rounded, tied
 from relgrad.kernels.doubled.named import largest, unit
+from relgrad.kernels.doubled.named import written as as_written
 from relgrad.kernels.doubled.number import Doubled, GivenUp, Undecided
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, innermost, lowered, share_rules
 from relgrad.leaf import Input
-from relgrad.op import Op, Symbolic, as_term
+from relgrad.op import Constant, Op, Symbolic, as_term
 from relgrad.ops.arguments import as_balls
 from relgrad.ops.increments import Increment
 from relgrad.term import Term, subterms, term
@@ -170,6 +171,23 @@ class Balls(Numbers):
                 raise Undecided
             found = paired(_allowing, found, mapped(_enclosed, others))
         return found, decided
+
+    @classmethod
+    def nearest(cls, t: Term, values: Mapping[Term, Any], work: int) -> Doubled | None:
+        """cosh(x) − 1, {x: 1e-9} → 5e-19 ± half a unit: a term of floats in as many digits as it takes, else ± ∞.
+
+        Constants are as in doubled numbers. None where that takes more work, or an op has no balls.
+        """
+        nodes = list(subterms(t))
+        if sum(map(_work, nodes)) > work:
+            return None
+        odd = [x for x in nodes if type(x.op) is Constant and named(x.op.value) is None]
+        written = {x: _of_doubled(as_written(x.op.value)).balls for x in odd if x.type.dtype.kind == "f"}
+        with cls._working():
+            return _in_digits(
+                lambda: _enclosed(Balls(evaluate([t], {**written, **values}, _bits(), nodes)[0])),
+                lambda x: bool(np.all(np.isfinite(x.bound))),
+            )
 
     @staticmethod
     def entrywise(function: Any, args: Any, kwargs: Any) -> bool:

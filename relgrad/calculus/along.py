@@ -586,6 +586,10 @@ def _start(
                 if start is not None and not loses:
                     beside = [_moved(values, line, side * d, seed) for d in tried]
                     loses = any(_loses(root, body, x, line, start, paths) for x in beside)
+                if start is not None and line.more and not loses:  # all but one have met
+                    step = side * CLOSEST * random_step(line.moved.shape, seed)
+                    tied = line.at(values, [step] * len(line.parts))
+                    loses = not _is_defined(body, tied) and _loses(root, body, tied, line, start, {}, doubled)
             except BranchPoint:
                 if line.squared or line.whole:
                     return line, None
@@ -669,9 +673,17 @@ def _first(
     return np.where(starts == ORDER, first, starts)
 
 
-def _loses(root: Term, body: Term, values: dict[Term, Any], line: Line, start: Any, paths: Paths) -> bool:
+def _loses(
+    root: Term,
+    body: Term,
+    values: dict[Term, Any],
+    line: Line,
+    start: Any,
+    paths: Paths,
+    number: Callable[[Any, bool], Any] = floats,
+) -> bool:
     """Whether |f − F| > 2⁻⁴⁵·|F| beside a line, where the series F is known better: e^x − 1 at 10⁻⁶: yes."""
-    found = near_line(body, values, line, start, paths=paths)
+    found = near_line(body, values, line, start, number, paths)
     if found is None:
         return False
     value, error = found

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relgrad.balls.numbers import Balls
 from relgrad.calculus.arrays import (
     EPS,
     Coefficient,
@@ -75,6 +76,9 @@ LESS = 14_000
 
 SIDES = 1.0, -1.0
 """and from where a line is looked at, until a program is defined there."""
+
+IN_BALLS = 1 << 13
+"""So many operations on balls are not too many for a program's value beside a line."""
 
 BITS = 1 << 8
 
@@ -363,18 +367,21 @@ def known_near(body: Term, values: dict[Term, Any], line: Line) -> Known | None:
 
     Where these are sure, no series knows better. None where no entry is near, or doubled numbers have no value.
     """
-    near = _ratio(body, values, line) <= NEAR
+    ratio = _ratio(body, values, line)
+    near = ratio <= NEAR
     if not np.any(near):
         return None
     values = _near_alone(body, values, line, near)
     arrays = [np.ascontiguousarray(value) for value in values.values()]
-    found = _in_doubled(
-        body, tuple([(t, x.dtype.str, x.tobytes()) for t, x in zip(values, arrays, strict=True)])
-    )
+    given = tuple([(t, x.dtype.str, x.tobytes()) for t, x in zip(values, arrays, strict=True)])
+    met = np.any(near & (ratio == 0)) or line.has_ties(values)
+    found = _in_doubled(body, given)
+    if not met and (found is None or not np.all(_are_sure(*found))) and (more := _in_balls(body, given)):
+        found = more if found is None else np.where(_are_sure(*more), more, found)
     if found is None:
         return None
     value, error = found
-    sure = (error <= EPS * np.abs(value)) & np.isfinite(value)
+    sure = _are_sure(value, error)
     with suppress(NoSeries):
         sure = sure | ~np.asarray(line.whole or line.spread(body, near))
         error = error if line.whole else np.where(line.spread(body, near, True), error, np.inf)
@@ -382,12 +389,29 @@ def known_near(body: Term, values: dict[Term, Any], line: Line) -> Known | None:
     return Known(value, error, False)
 
 
+def _are_sure(value: Any, error: Any) -> Any:
+    """Return which values have all digits of floats."""
+    return (error <= EPS * np.abs(value)) & np.isfinite(value)
+
+
+Given = tuple[tuple[Term, str, bytes], ...]
+
+
+def _read(given: Given) -> dict[Term, Any]:
+    return {t: np.frombuffer(data, dtype).reshape(t.type.shape) for t, dtype, data in given}
+
+
 @lru_cache(maxsize=16)
-def _in_doubled(body: Term, given: tuple[tuple[Term, str, bytes], ...]) -> tuple[Any, Any] | None:
+def _in_balls(body: Term, given: Given) -> tuple[Any, Any] | None:
+    """f, {x: bytes} → f(x) ± half a unit in balls of as many digits as that takes, ± ∞ where none do; or None."""
+    found = Balls.nearest(body, _read(given), IN_BALLS)
+    return None if found is None else (np.asarray(found.floats()), found.bound)
+
+
+@lru_cache(maxsize=16)
+def _in_doubled(body: Term, given: Given) -> tuple[Any, Any] | None:
     """f, {x: bytes} → f(x) ± error in doubled numbers; None without a value. Lines of one program ask at one point."""
-    known: dict[Term, Any] = {
-        t: doubled(np.frombuffer(data, dtype).reshape(t.type.shape), True) for t, dtype, data in given
-    }
+    known: dict[Term, Any] = {t: doubled(x, True) for t, x in _read(given).items()}
     try:
         with np.errstate(all="ignore"):
             for node in unknown([body], known):
