@@ -9,7 +9,7 @@ The series stands for the program where it is more accurate than that by its own
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import lru_cache
 from itertools import combinations
@@ -254,34 +254,60 @@ class AlongLine(Mended):
 
     def compute(self, *arrays: Any) -> Any:
         """f(x), x → Σ cₖ·δᵏ in the entries where that is the better; in doubled numbers if floats are coarse."""
-        plain, *values = arrays
-        written, rewritten, arguments, line, starts = self.approach
-        start = np.reshape(starts, np.shape(plain))
-        at = dict(zip(arguments, values, strict=True))
-        known = known_near(written, at, line)
-        if known is not None and known.is_sure:
-            return np.where(is_better(*known[:2], plain), known.value, plain).astype(np.asarray(plain).dtype)
-        bodies = [written] if rewritten is None else [written, rewritten]
-        found, body = None, written
-        for body in reversed(bodies) if line.has_ties(at) else bodies:
-            with nullcontext() if body is written else bounded(LESS):
-                found = near_line(body, at, line, start)
-            if found is not None and np.isfinite(found[1]).any():
-                break
+        plain, *values = map(np.asarray, arrays)
+        found = _near(self.approach, _given(self.approach.arguments, values), plain.dtype, plain.shape)
         if found is None:
             return plain
-        value, error = found
-        dtype = np.asarray(plain).dtype
-        if np.any(np.isfinite(error) & (error > FINE * np.finfo(dtype).eps * np.abs(value))):
-            twice, less = near_line(body, at, line, start, doubled) or found
-            none = (
-                ~np.isfinite(plain) & np.isfinite(error) & (np.abs(twice) <= less) & (less <= GOOD**2 * error)
-            )
-            value, error = np.where(less < error, (twice, less), (value, error))
-            value, error = np.where(none, 0.0, (value, error))  # but for what is far less than rounding
-        if known is not None:  # a narrow feature between here and the line, of which the series knows nothing
-            error = np.where(np.abs(value - known.value) > error + known.error, np.inf, error)
-        return np.where(is_better(value, error, plain), value, plain).astype(dtype)
+        value, error, twice, less = found
+        none = ~np.isfinite(plain) & np.isfinite(error) & (np.abs(twice) <= less) & (less <= GOOD**2 * error)
+        value, error = np.where(less < error, (twice, less), (value, error))
+        value = np.where(none, 0.0, value)  # but for what is far less than rounding
+        return np.where(is_better(value, np.where(none, 0.0, error), plain), value, plain).astype(plain.dtype)
+
+
+@lru_cache(maxsize=16)
+def _near(
+    approach: Approach, given: Given, dtype: Any, shape: tuple[int, ...]
+) -> tuple[Any, Any, Any, Any] | None:
+    """x → F(x) ± dF, and in doubled numbers if these are coarse, else again; None where there is no series.
+
+    A program that is run again, in other numbers, asks at one point.
+    """
+    written, rewritten, _, line, starts = approach
+    at, start = _read(given), np.reshape(starts, shape)
+    known = known_near(written, at, line)
+    if known is not None and known.is_sure:
+        return *known[:2], *known[:2]
+    bodies = [written] if rewritten is None else [written, rewritten]
+    found, body = None, written
+    for body in reversed(bodies) if line.has_ties(at) else bodies:
+        with nullcontext() if body is written else bounded(LESS):
+            found = near_line(body, at, line, start)
+        if found is not None and np.isfinite(found[1]).any():
+            break
+    if found is None:
+        return None
+    twice, (value, error) = found, found
+    if np.any(np.isfinite(error) & (error > FINE * np.finfo(dtype).eps * np.abs(value))):
+        twice = near_line(body, at, line, start, doubled) or found
+    if known is not None:  # a narrow feature between here and the line, of which the series knows nothing
+        errors = [np.where(np.abs(v - known.value) > e + known.error, np.inf, e) for v, e in (found, twice)]
+        return value, errors[0], twice[0], errors[1]
+    return value, error, *twice
+
+
+Given = tuple[tuple[Term, str, bytes], ...]
+"""Arguments, with the dtypes and bytes of their values."""
+
+
+def _given(arguments: Sequence[Term], values: Iterable[Any]) -> Given:
+    """[x], [1e-9] → the bytes of 1e-9 for x."""
+    arrays = map(np.ascontiguousarray, values)
+    return tuple([(t, x.dtype.str, x.tobytes()) for t, x in zip(arguments, arrays, strict=True)])
+
+
+def _read(given: Given) -> dict[Term, Any]:
+    return {t: np.frombuffer(data, dtype).reshape(t.type.shape) for t, dtype, data in given}
 
 
 Paths = dict[bytes, Path]
@@ -372,8 +398,7 @@ def known_near(body: Term, values: dict[Term, Any], line: Line) -> Known | None:
     if not np.any(near):
         return None
     values = _near_alone(body, values, line, near)
-    arrays = [np.ascontiguousarray(value) for value in values.values()]
-    given = tuple([(t, x.dtype.str, x.tobytes()) for t, x in zip(values, arrays, strict=True)])
+    given = _given(tuple(values), values.values())
     met = np.any(near & (ratio == 0)) or line.has_ties(values)
     found = _in_doubled(body, given)
     if not met and (found is None or not np.all(_are_sure(*found))) and (more := _in_balls(body, given)):
@@ -392,13 +417,6 @@ def known_near(body: Term, values: dict[Term, Any], line: Line) -> Known | None:
 def _are_sure(value: Any, error: Any) -> Any:
     """Return which values have all digits of floats."""
     return (error <= EPS * np.abs(value)) & np.isfinite(value)
-
-
-Given = tuple[tuple[Term, str, bytes], ...]
-
-
-def _read(given: Given) -> dict[Term, Any]:
-    return {t: np.frombuffer(data, dtype).reshape(t.type.shape) for t, dtype, data in given}
 
 
 @lru_cache(maxsize=16)

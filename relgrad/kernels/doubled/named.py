@@ -1,9 +1,7 @@
-"""Functions that are known by their names in doubled arithmetic: logistic, of entropies, gamma functions.
+"""Functions that are known by their names in doubled arithmetic: logistic, and of entropies.
 
-Each is a formula in the others, which bounds its own error. What series leave out is far below it. Where balls are as
-fast, as they are for erf and Φ, there is no formula.
-
-Source: Abramowitz & Stegun 1964, 6.1.40 and 6.3.18 for log Γ and ψ, of arguments that the recurrence has made large.
+Each is a formula in the others, which bounds its own error. Where balls are as fast, as they are for erf, Φ and log Γ,
+there is no formula.
 """
 
 from __future__ import annotations
@@ -11,8 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, lru_cache, reduce
-from math import comb
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,8 +25,6 @@ from relgrad.kernels.numbers import alike, is_decimal
 UFUNCS, NAMED = Doubled.ufuncs, Doubled.named
 PARTS = 12
 """Angles are told by their names if they are whole multiples of π over numbers up to this."""
-_SHIFT, _STIRLING, _LARGE = 32, 18, 1e6
-"""Arguments of gamma functions are raised by so much, unless they are large, and have so many terms."""
 
 
 def _entry(*names: str) -> Callable[[Any], Any]:
@@ -87,73 +82,20 @@ NAMED["logsumexp"], NAMED["softmax"] = lambda _: _logsumexp, lambda _: _softmax
 NAMED["log_softmax"] = lambda _: lambda x, axis=-1: x - _logsumexp(x, axis, keepdims=True)
 
 
-@cache
-def _bernoulli(count: int) -> list[Fraction]:
-    """2 → [1/6, −1/30]: the Bernoulli numbers B₂, B₄, …"""
-    b = [Fraction(1)]
-    for n in range(1, 2 * count + 1):
-        b.append(-sum((comb(n + 1, k) * b[k] for k in range(n)), Fraction(0)) / (n + 1))
-    return b[2::2]
-
-
-def _asymptotic(x: Any, coefficient: Callable[[int], int | Fraction]) -> Any:
-    """Σ B₂ₖ/coefficient(k)·x^(2 − 2k), by Horner's rule in 1/x²."""
-    u = 1.0 / np.square(x)
-    numbers = [pair(b / coefficient(k)) for k, b in enumerate(_bernoulli(_STIRLING), 1)]
-    terms = [with_error(tuple(map(np.asarray, n)), 0.0) for n in numbers]
-    return reduce(lambda tail, c: c + u * tail, terms[-2::-1], terms[-1])
-
-
-def _raised(x: Any) -> Any:
-    """x → x + 32 for x < 10⁶, x beyond, NaN for x ≤ 0: the argument at which Stirling's series is summed."""
-    raised = np.where(x.floats() < _LARGE, x + float(_SHIFT), x)
-    return np.where(x.floats() > 0, raised, np.nan)
-
-
-@_entry("gammaln", "loggamma")
-def _gammaln(x: Any) -> Any:
-    """log Γ(x) = (y − ½)·log y − y + log(2π)/2 + Σ B₂ₖ/(2k·(2k − 1)·y^(2k − 1)) − log(x·(x + 1)·…), y = x + 32."""
-    y, small = _raised(x), np.minimum(x, _LARGE)
-    product = reduce(lambda p, n: p * (small + float(n)), range(1, _SHIFT), small)
-    stirling = (y - 0.5) * np.log(y) - y + 0.5 * np.log(2.0 * constant("pi"))
-    stirling = stirling + _asymptotic(y, lambda k: 2 * k * (2 * k - 1)) / y
-    return np.where(x.floats() < _LARGE, stirling - np.log(product), stirling)
-
-
-@_entry("digamma", "psi")
-def _digamma(x: Any) -> Any:
-    """ψ(x) = log y − 1/(2y) − Σ B₂ₖ/(2k·y^(2k)) − Σ 1/(x + n), y = x + 32."""
-    y, small = _raised(x), np.minimum(x, _LARGE)
-    terms = reduce(lambda s, n: s + 1.0 / (small + float(n)), range(1, _SHIFT), 1.0 / small)
-    psi = np.log(y) - 0.5 / y - _asymptotic(y, lambda k: 2 * k) / np.square(y)
-    return np.where(x.floats() < _LARGE, psi - terms, psi)
-
-
-_entry("gamma")(lambda x: np.exp(_gammaln(x)))
-_entry("betaln")(lambda x, y: _gammaln(x) + _gammaln(y) - _gammaln(x + y))
-
-
 def _sinc(x: Any) -> Any:
     zero = x.zeros()
     return np.where(zero, 1.0, np.sin(x) / np.where(zero, 1.0, x))
 
 
-def _of_order_zero(formula: Callable[[Any], Any]) -> Any:
-    """f, 0 → its formula;    f, n → f⁽ⁿ⁾ by balls: the rule of a function and its derivatives."""
-    return lambda function: (
-        lambda x, order=0: Doubled.unruled(function, (x, order), {}) if order else formula(x)
-    )
-
-
-NAMED.update(sinc_n=_of_order_zero(_sinc), digamma_n=_of_order_zero(_digamma))
+NAMED["sinc_n"] = lambda function: (
+    lambda x, order=0: Doubled.unruled(function, (x, order), {}) if order else _sinc(x)
+)
 FUNCTIONS[np.sinc] = lambda x: _sinc(x * constant("pi"))
 UFUNCS[np.deg2rad] = UFUNCS[np.radians] = lambda x: x * constant("pi") / 180.0
 UFUNCS[np.rad2deg] = UFUNCS[np.degrees] = lambda x: x * 180.0 / constant("pi")
 UFUNCS[np.logaddexp2] = lambda x, y: (
     np.maximum(x, y) + np.log1p(np.exp2(-np.absolute(x - y))) / constant("ln2")
 )
-_entry("rgamma")(lambda x: np.exp(np.negative(_gammaln(x))))
-_entry("beta")(lambda x, y: np.exp(_gammaln(x) + _gammaln(y) - _gammaln(x + y)))
 
 
 @_entry("boxcox")

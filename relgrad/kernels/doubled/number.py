@@ -85,7 +85,7 @@ class Doubled(Numbers):
         apply = self._applied
         large = [getattr(x, "ndim", 0) > 0 for x in inputs]
         shapes = {x.shape for x, is_array in zip(inputs, large, strict=True) if is_array}
-        if len(shapes) > 1 or ufunc.signature is not None or self.size <= 2 * BLOCK:
+        if len(shapes) > 1 or ufunc.signature is not None or self.size <= BLOCK:
             return apply(ufunc, method, *inputs, **kwargs)
         flat = [x.reshape(-1) if is_array else x for x, is_array in zip(inputs, large, strict=True)]
         found = []
