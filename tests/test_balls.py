@@ -150,8 +150,8 @@ def test_what_balls_do_not_tell_is_undecided():
 
 def test_work_is_bounded(monkeypatch):
     asked = []
-    compute = Balls.applied.__func__
-    monkeypatch.setattr(Balls, "applied", classmethod(lambda cls, *a: asked.append(1) or compute(cls, *a)))
+    spend = Balls.spend.__func__
+    monkeypatch.setattr(Balls, "spend", classmethod(lambda cls, work: asked.append(1) or spend(cls, work)))
     f = rg.stabilize(lambda x, y: 1 - (1 - x) * (1 - y))
     x = np.full(8, 1e-200)
     assert np.all(f(x, -x * (1 + 1e-9)) != 0) and asked
@@ -162,7 +162,7 @@ def test_work_is_bounded(monkeypatch):
 
 
 def test_what_is_no_number_is_not_asked(monkeypatch):
-    monkeypatch.setattr(Balls, "applied", classmethod(lambda *_: pytest.fail("asked")))
+    monkeypatch.setattr(Balls, "spend", classmethod(lambda *_: pytest.fail("asked")))
     f = rg.stabilize(lambda x, y: x * x - y * y + np.sum(x))
     with np.errstate(all="ignore"):
         assert np.isnan(f(np.array([np.nan, 1.0]), np.array([1.0, 1.0]))[0])

@@ -49,6 +49,8 @@ MOST = 1 << 12
 """Arrays of more entries are too much work at once."""
 MANY = 1 << 10
 """So many graphs of functions of NumPy are kept."""
+ARITHMETIC = frozenset((np.add, np.subtract, np.multiply, np.divide, np.negative))
+"""Ufuncs that are those of balls, entry by entry."""
 _GRAPHS: dict[Any, _Graph] = {}
 TRIALS = (1, 2)
 """Seeds of what numbers are off by that were computed before; what they change is the less likely to be missed."""
@@ -106,6 +108,10 @@ class Balls(Numbers):
         return self if kind == self.dtype else self.applied(methodcaller("astype", dtype), (self,), {})
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if ufunc in ARITHMETIC and method == "__call__":  # without a trace, as most of what loops do
+            found = Balls(as_balls(ufunc(*[Balls.of(x).balls for x in inputs])))
+            Balls.spend(found.size)
+            return found
         return self.applied(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
 
     @classmethod
@@ -115,15 +121,20 @@ class Balls(Numbers):
         if rule is not None:
             return rule(*args, **kwargs)
         graph, values = _traced(function, args, kwargs)
-        cls.left -= graph.work * _bits() // PRECISIONS[0]
-        if cls.left < 0:
-            raise GivenUp
+        cls.spend(graph.work)
         found, roots = graph.found, graph.roots
         results = evaluate(roots, {leaf: x.balls for leaf, x in values.items()}, _bits(), graph.nodes)
         known = iter([_known(t.type.dtype, x) for t, x in zip(roots, results, strict=True)])
         if type(found) is Tracer:
             return next(known)
         return mapped(lambda x: next(known) if isinstance(x, Symbolic) else x, found)
+
+    @classmethod
+    def spend(cls, work: int) -> None:
+        """left → left − work, of as many bits as numbers have; raises GivenUp below 0."""
+        cls.left -= work * _bits() // PRECISIONS[0]
+        if cls.left < 0:
+            raise GivenUp
 
     @classmethod
     @contextmanager

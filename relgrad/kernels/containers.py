@@ -7,9 +7,16 @@ from copy import copy
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+import numpy as np
+
+LEAVES = frozenset((np.ndarray, np.float64, np.float32, np.bool_, float, int, bool, str, type(None)))
+"""The types of what is asked for most, and is no container."""
+
 
 def parts(x: Any) -> list[Any]:
     """{"a": x, "b": (y, z)} → [x, y, z]: the arrays in a container, in the order in which it is mapped."""
+    if type(x) in LEAVES:
+        return [x]
     if isinstance(x, dict):
         x = list(x.values())
     elif is_dataclass(x) and not isinstance(x, type):
@@ -25,6 +32,8 @@ def paired(change: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
 
 def mapped(change: Callable[[Any], Any], x: Any) -> Any:
     """change, {"a": (x, y)} → {"a": (change(x), change(y))}: a container of the same kind, its arrays changed."""
+    if type(x) in LEAVES:
+        return change(x)
     if isinstance(x, dict):
         items = {key: mapped(change, value) for key, value in x.items()}
         if type(x) is dict:

@@ -277,7 +277,9 @@ class Twin:
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            wide = any(isinstance(x, kind) for x in parts((args, kwargs)))
+            wide = any([isinstance(x, kind) for x in args]) or any(  # noqa: C419
+                isinstance(x, kind) for x in parts((args, kwargs))
+            )
             return kind.applied(function, args, kwargs) if wide else function(*args, **kwargs)
 
         return call

@@ -84,6 +84,9 @@ class Watched(Numbers):
         return self.unruled(lambda x: x.astype(dtype), (self,), {})
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs:
+            found = self.seen(ufunc, [x.x[()] if isinstance(x, Watched) else x for x in inputs], kwargs)
+            return type(self)(np.asarray(found)) if is_floating(found) else self.lifted(found, inputs)
         return self.unruled(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
 
     @classmethod

@@ -38,6 +38,8 @@ MANY = np.float64(2.0**64)
 """So many times is often enough, and no number of half precision."""
 HALVES = 24
 """So many times rows are asked for again, of which some are left open."""
+FEW = 16
+"""Programs of so many numbers take less time in balls than in doubled numbers."""
 SOME = 16
 """Bits that are lost of entries that are computed again by themselves, however many there are; HALF of the whole."""
 
@@ -505,12 +507,14 @@ class Wider:
 class Again:
     """f as written → f in doubled numbers, and in balls of more and more digits where these leave a result open.
 
-    Of an `entrywise` function for some entries alone, of a `rowwise` one for the rows that are left open by others.
+    Balls of few numbers take less time than these do, and come first. Of an `entrywise` function for some entries
+    alone, of a `rowwise` one for the rows that are left open by others.
     """
 
     def __init__(self, function: Function, entrywise: bool, rowwise: bool = False):
         self._function, self._entrywise, self._rowwise = function, entrywise, rowwise
-        self._kinds = [Twin(function, Doubled), *Numbers.surest.programs(function)]
+        doubled, (few, *more) = Twin(function, Doubled), Numbers.surest.programs(function)
+        self._kinds, self._of_few = [doubled, few, *more], [few, doubled, *more]
         self._inside = Twin(function, Inside)
 
     def better(self, result: Any, lost: Any, none: bool, args: Any, kwargs: Any) -> Any:
@@ -552,7 +556,9 @@ class Again:
 
     def mended(self, result: Any, args: Any, kwargs: Any) -> Any:
         """result → hi + lo where that is known better; of rows, some of which leave others open, of halves of them."""
-        found, kinds = self._mended(result, args, kwargs, self._kinds)
+        # What NaN makes of other rows is told from what is open by doubled numbers.
+        few = sum(map(np.size, parts((args, kwargs)))) <= FEW and not has_nan((args, kwargs))
+        found, kinds = self._mended(result, args, kwargs, self._of_few if few else self._kinds)
         rows = _rows_of_numbers(result, args, kwargs) if kinds and self._rowwise else []
         pending: list[Any] = [(rows, kinds)] if len(rows) else []
         for _ in range(HALVES):
@@ -575,12 +581,16 @@ class Again:
         may know more of some rows: none where no entry keeps others from being answered.
         """
         nan, none, left_open = has_nan((args, kwargs)), None, False
+        able, i = list[Function](), 0
         for i, numbers in enumerate(kinds):
+            if len(able) < i and numbers is not self._kinds[0]:
+                break  # balls of more digits are no less work
+            able.append(numbers)
             try:
                 found, alike = self._computed(numbers, args, kwargs)
             except GivenUp:
-                kinds = kinds[:i]
-                break
+                able.pop()
+                continue
             except _FAILURES:
                 left_open = True
                 continue
@@ -590,7 +600,7 @@ class Again:
             none = none or [nan & np.isnan(lowered(x)) for x in parts(found)]
             if not any(np.any(is_open(x) & ~gone) for x, gone in zip(parts(found), none, strict=True)):
                 break
-        return result, kinds if left_open else ()
+        return result, (able if len(able) <= i else kinds) if left_open else ()
 
     def mended_at(self, lost: Any, result: Any, args: Any, kwargs: Any) -> Any:
         """(True, False), (x, y) → (x again, y): a result with the entries that are lost computed again, by blocks.
