@@ -613,8 +613,9 @@ class Again:
         new = mapped(lambda x: np.array(x, order="C"), result)
         whole = [x.reshape(-1) for x in parts(new)]
         places = np.flatnonzero(flat(lost))
-        for level, numbers in enumerate(self._kinds):
-            left, size, is_last = [], BLOCK >> 2 * level, level == len(self._kinds) - 1
+        kinds = self._of_few if len(places) <= FEW else self._kinds
+        for level, numbers in enumerate(kinds):
+            left, size, is_last = [], BLOCK >> 2 * level, level == len(kinds) - 1
             pending = np.split(places, range(size, len(places), size))
             most = len(pending) + HALVES
             while pending:
@@ -628,6 +629,7 @@ class Again:
                 try:
                     found, alike = self._computed(numbers, *given)
                 except GivenUp:
+                    left += [some[known]] if self._kinds[0] in kinds[level + 1 :] else []
                     continue
                 except _FAILURES:
                     if is_last and len(some) > 1 and most > 0:  # one entry that is open leaves others so
