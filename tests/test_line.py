@@ -1408,3 +1408,14 @@ def test_what_is_small_is_near_beside_a_number_in_the_program(scale, ratio):
     with mpmath.workdps(60):
         truth = mpmath.diff(lambda x: (mpmath.exp(-x) - mpmath.exp(-b)) / (b - x), mpmath.mpf(a))
     assert rg.grad(f, precise=False)(a, b, 1.0) == pytest.approx(float(truth), rel=1e-14, abs=0)
+
+
+@pytest.mark.parametrize("other", [np.nan, np.inf, -1.5, 0.0, 1e-12])
+def test_entries_on_a_line_have_their_limits_whatever_stands_beside_them(other):
+    f = rg.stabilize(lambda x, y: (x - y) / np.log(x / y) - np.sqrt(x * y))
+    slope = rg.grad(lambda x, y: np.sum((x**y - y**x) / (x - y)))
+    x, y = np.array([1.5, 2.5]), np.array([1.5, other])
+    with np.errstate(all="ignore"):
+        assert f(x, y)[0] == 0.0
+        near = np.array([1.7367232159279054, 2.5]), np.array([1.736723215928079, other])
+        assert slope(*near)[0] == pytest.approx(slope(near[0][:1], near[1][:1])[0], rel=1e-13)

@@ -689,5 +689,5 @@ def random_step(shape: tuple[int, ...], seed: int) -> Any:
 
 
 def largest(x: Any) -> float:
-    """max |x|, 0 of nothing."""
-    return float(np.max(np.abs(x), initial=0.0))
+    """(1, −2, NaN) → 2: max |x| of numbers, 0 of none: what is none is no matter of the others."""
+    return float(np.max(size := np.abs(x), initial=0.0, where=np.isfinite(size)))
