@@ -6,6 +6,7 @@ Source: Kahan & Fateman, "Symbolic computation of divided differences", SIGSAM B
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any
 
@@ -34,6 +35,15 @@ def _graded(rule: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 GRADED = tuple([_graded(rule) for rule in QUADRATURES])
 """The same for functions that two rules do not agree on: erf on [6, 40] is steep at 6."""
+
+_NESTED: ContextVar[bool] = ContextVar("nested", default=False)
+"""Whether an increment is computed as an integral's own function, a thousand times."""
+
+
+def _rules() -> Sequence[Any]:
+    """The pairs of rules that are tried in turn; within another integral, graded ones would be too many points."""
+    return (QUADRATURES,) if _NESTED.get() else (QUADRATURES, GRADED)
+
 
 BLOCK = 1 << 16
 """At about so many points a function is computed at once."""
@@ -161,7 +171,7 @@ class Increment(Elementwise):
             value = np.array(self._far(plain, d))
             # Where f is near 0, values may not cancel, but their arguments have lost the digits of the distance.
             near = np.array(cancels(plain, at_x, at_y) | cancels(step * APART, x, start))
-            for rules in (QUADRATURES, GRADED):
+            for rules in _rules():
                 if near.any():
                     mean, right = self._integrated(
                         rules, *[z[near] for z in (plain, at_y, start, *others, step)]
@@ -201,7 +211,11 @@ class Increment(Elementwise):
             operands = self.operands(y + t * d, others)
             return rule(y.dtype.type(1), self.of.compute(*operands), *operands)
 
-        return averaged(slope, quadrature, y)
+        token = _NESTED.set(True)
+        try:
+            return averaged(slope, quadrature, y)
+        finally:
+            _NESTED.reset(token)
 
     def _far(self, plain: Any, d: Any) -> Any:
         raise NotImplementedError
@@ -270,7 +284,7 @@ class MeanSlope(Increment):
             # A change that leaves the range below is mostly that of a small distance, on which one slope is all.
             small = np.array((np.abs(change) < RANGE) & (np.abs(d) < 1))
             eps = np.finfo(value.dtype).eps
-            for rules in (QUADRATURES, GRADED) if small.any() else ():
+            for rules in _rules() if small.any() else ():
                 at_y, distance, *beside = [z[small] for z in (y, d, *others)]
                 once, few, many = [
                     self._mean_slope(at_y, distance, beside, rule) for rule in ([(0.5, 1)], *rules)
