@@ -236,8 +236,9 @@ def _power(base: Any, e: Number) -> Any:
     """(x, 2) → square(x), (x, ½) → √x, (x, 3) → x³: a base with an exponent, by the op that is nearest."""
     if e == 1:
         return base
-    if e == 2:
-        return square(base)
-    if e == Fraction(1, 2):
-        return sqrt(base)
-    return power(base, number_term(e) if isinstance(e, int) else constant(float(e)))
+    made = base.cache if is_term(base) else {}  # shares of a product have the same powers, a thousand times
+    if (found := made.get(("power", e))) is None:
+        root = square if e == 2 else sqrt if e == Fraction(1, 2) else None
+        exponent = number_term(e) if isinstance(e, int) else constant(float(e))
+        found = made["power", e] = root(base) if root else power(base, exponent)
+    return found
