@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import leg, unit, unit_pullback
+from relgrad.ops import leg, unit, unit_pullback, xdivy
 from relgrad.relation import direction_cosineo, relation, same_shape
 
 
@@ -34,6 +34,18 @@ def vector_over_norm(x, axis):
 def number_over_its_size(x):
     """A number over its size is its sign, which has no slope; 0/0 is undefined."""
     return x / np.abs(x), np.where(x == 0, np.nan, np.sign(x))
+
+
+@relation(source="definition of the sign")
+def sign_over_size(x):
+    """The slope of log|x|."""
+    return np.sign(x) / np.abs(x), 1 / x
+
+
+@relation(source="definition of the sign")
+def sign_over_size_of_none(w, x):
+    """The slope of w·log|x|, which is 0 where w is 0."""
+    return np.sign(x) * xdivy(w, np.abs(x)), xdivy(w, x)
 
 
 def _across_and_along(x, y, axis):

@@ -244,3 +244,16 @@ def test_a_direction_that_is_zero_is_across_all():
         assert [step.name for step in stable.explain(X, DIRECTION).steps]
         np.testing.assert_allclose(stable(X, DIRECTION), f(X, DIRECTION), rtol=1e-14)
         assert stable(0 * X, DIRECTION) == stable(X, 0 * DIRECTION) == np.pi / 2
+
+
+@pytest.mark.parametrize("c", [-3.0, 1e-310, 2.5, -1e200])
+def test_the_slope_of_the_logarithm_of_a_size_is_a_reciprocal(c):
+    """(w·log|c|)′ = w/c, of which neither sign nor size is asked."""
+    for f, want in (
+        (lambda c, w: np.log(np.abs(c)), 1 / np.float64(c)),
+        (lambda c, w: w * np.log(np.abs(c)), 3 / np.float64(c)),
+    ):
+        slope = rg.grad(f, precise=False)
+        with np.errstate(over="ignore"):
+            np.testing.assert_allclose(slope(c, 3.0), want, rtol=4e-16)
+        assert "sign" not in slope.source(c, 3.0) and "abs" not in slope.source(c, 3.0)
