@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scalar_checks import errors, naive_error, steps
@@ -232,3 +233,27 @@ def test_a_quadratic_form_is_a_sum_of_squares_of_differences(text):
         want = f(*[Fraction(v) for v in (x, y, z)])
         assert abs(Fraction(float(apart(x, y, z))) - want) <= abs(want) / 2**44
     assert np.isnan(apart(np.nan, 1.0, 1.0))
+
+
+def test_a_root_that_divides_is_of_what_is_positive():
+    """√(x·h)/√h = √x, whatever h is: as (x·h)^(3/2)/h^(3/2), and beside numbers; h < 0 leaves the reals as before."""
+    forms = (
+        lambda x, h: np.sqrt(x * h) / np.sqrt(h) - 1,
+        lambda x, h: np.sqrt(9.81 * x * h) / np.sqrt(9.81 * h) - 1,
+        lambda x, h: (x * h) ** 1.5 / h**1.5 - 1,
+    )
+    x = 1 + 2.0**-40
+    for f, want in zip(forms, (2.0**-41, 2.0**-41, 1.5 * 2.0**-40), strict=True):
+        g = rg.stabilize(f, precise=False)
+        np.testing.assert_allclose(g(x, 3.0), want, rtol=1e-11)
+        for leaves in ((-2.0, -3.0), (2.0, -3.0), (-2.0, 3.0)):
+            assert np.isnan(g(*leaves))
+
+
+def test_a_root_shares_factors_with_what_a_series_leaves():
+    """√(tanh(k·h)/k)/√h = √(tanh(u)/u) at u = k·h: the speed of waves on shallow water."""
+    f = lambda k, h: np.sqrt(9.81 / k * np.tanh(k * h)) / np.sqrt(9.81 * h) - 1
+    with mp.workdps(50):
+        u = mp.mpf(0.2) * mp.mpf(0.01)
+        want = float(mp.sqrt(mp.tanh(u) / u) - 1)
+    assert rg.stabilize(f, precise=False)(0.2, 0.01) == pytest.approx(want, rel=1e-14)

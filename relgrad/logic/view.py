@@ -62,12 +62,14 @@ from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, expand
 from relgrad.term import Term, is_term
+from relgrad.types import POSITIVE
 
 
-def root(view: ProductView, exponent: Fraction) -> ProductView | None:
+def root(view: ProductView, exponent: Fraction, positive: frozenset[Any] = frozenset()) -> ProductView | None:
     """Read (∏ bᵢ^eᵢ)^r for a fraction r: √(b²) = |b|, and a root splits if at most one sign is unknown.
 
-    With an unknown sign none of the others may be 0: √(x·y²) is 0 at y = 0, where √x·|y| has no value for x < 0.
+    With an unknown sign none of the others may be 0: √(x·y²) is 0 at y = 0, where √x·|y| has no value for x < 0. Some
+    bases may be known to be positive.
     """
     if view.coefficient <= 0:
         return None
@@ -81,13 +83,14 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
     doubtful, vanishing = 0, False
     cancelled = view.cancelled
     for base, e in view.factors.items():
-        if e % 2 == 0 and not range_of(base).nonnegative:
+        known = POSITIVE if base in positive else range_of(base)
+        if e % 2 == 0 and not known.nonnegative:
             if not is_term(base):
                 return None
             base = absolute(divisible(base))  # the least integer of its dtype has no opposite
-        elif not range_of(base).nonnegative:
+            known = range_of(base)
+        elif not known.nonnegative:
             doubtful += 1
-        known = range_of(base)
         vanishing = vanishing or (e > 0 and known.nonnegative and not known.positive)
         factors[base] = factors.get(base, 0) + whole(e * exponent)
         cancelled = cancelled or (e % 2 == 0 and exponent.denominator == 2)
@@ -102,6 +105,21 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
 def whole_root(base: Any, e: Fraction) -> ProductView | None:
     """Read the root of a sum that cannot be split into the roots of its factors as that of the sum."""
     return ProductView(1, {base: e}) if is_term(base) and base.op.as_sum else None
+
+
+def over_roots(view: ProductView) -> ProductView:
+    """√(x·y)·y^(−½) = √x·y^½·y^(−½) = √x: a root splits where it is divided by one of a factor, which is positive."""
+    positive = frozenset([b for b, e in view.factors.items() if e < 0 and e.denominator != 1])
+    for base, e in view.factors.items() if positive else ():
+        exponent = Fraction(1, 2) if is_term(base) and base.op is sqrt else None
+        if is_term(base) and base.op is power:
+            exponent = number_of(base.rands[1])
+        if isinstance(exponent, Fraction):
+            inner = product_of(base.rands[0])
+            found = None if positive.isdisjoint(inner.factors) else root(inner, exponent, positive)
+            if found is not None:
+                view = multiplied((view, 1), (ProductView(1, {base: 1}), -e), (found, e))
+    return view
 
 
 def splits(base: Any, e: Number) -> bool:
@@ -330,7 +348,7 @@ def _product_rule(t: Term) -> ProductView | None:
             return root(parts[0][0], Fraction(1, 2)) or whole_root(t.rands[0], Fraction(1, 2))
         if inverts(t, [view for view, e in parts if e < 0]) or (op is multiply and holds_inverse(t)):
             parts.append((ProductView(1, {}, cancelled=True), 1))
-        return multiplied(*parts) if sign == 1 else multiplied((ProductView(sign, {}), 1), *parts)
+        return over_roots(multiplied(*parts, *([(ProductView(sign, {}), 1)] if sign != 1 else ())))
     if op is power:
         return _power(t)
     if op is absolute and range_of(t.rands[0]).nonnegative:

@@ -260,8 +260,8 @@ class _Run:
                 moves -= {SINK, LINE}  # by either a branch that is not taken says nothing
             if RELATE in moves and any(map(_makes_series_only, phases[: self.phase])):
                 after = self._in_bodies(after, frozenset({RELATE}))
-            if SINK in moves:
-                after = self._in_bodies(after, moves & {SINK})
+            if late := moves & {INCREMENT, SINK}:
+                after = self._in_bodies(after, late | (moves & {RELATE}))
             after = self.along(roots, after) if LINE in moves else self.saturate(after, moves)
         self.phase = len(phases)
         return self.saturate(after, frozenset({EXPAND}))
@@ -563,7 +563,8 @@ class _Run:
     def _in_bodies(self, roots: Sequence[Term], moves: frozenset[Move]) -> list[Term]:
         """series of √(x²·y), {RELATE} → series of |x|·√y: what earlier phases made series of, with moves in the bodies.
 
-        series of where(x > 0, 1, 0)·log x, {SINK} → series of where(x > 0, log x, 0).
+        series of where(x > 0, 1, 0)·log x, {SINK} → series of where(x > 0, log x, 0);
+        series of Φ(1.01·x) − Φ(0.99·x), {INCREMENT} → series of ΔΦ(1.01·x, 0.99·x, 0.02·x).
         """
 
         def change(old: Term, rands: tuple[Any, ...]) -> Any:
