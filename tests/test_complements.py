@@ -534,3 +534,32 @@ def test_a_logarithm_of_one_less_a_product_over_an_axis_is_right_where_that_is_n
     with mp.workdps(60):
         truth = [float(mp.log1p(-mp.fprod([1 - (1 - mp.mpf(v)) ** 2 for v in row]))) for row in q.tolist()]
     np.testing.assert_allclose(rg.stabilize(f, precise=precise)(q), truth, rtol=1e-14)
+
+
+@pytest.mark.parametrize("offset", [1e-9, -3e-7, 0.0])
+@pytest.mark.parametrize(
+    ("f", "left"),
+    [
+        (lambda x: np.tanh(x), lambda x: 2 * sp.expit(-2 * x)),
+        (
+            lambda x: np.tanh(x) / (1 + np.exp(-x)),
+            lambda x: sp.expit(-x) + 2 * sp.expit(-2 * x) * sp.expit(x),
+        ),
+        (lambda x: 2 - np.cosh(1 / x), lambda x: 2 * np.sinh(0.5 / x) ** 2),
+    ],
+)
+def test_what_shares_leave_of_one_and_a_little(f, left, offset):
+    """1 − tanh(x) + ε = 2·σ(−2·x) + ε: a number that is nearly one is read as one and the rest."""
+    x = np.array([0.3, 30.0, 200.0])
+    found = rg.stabilize(lambda x: 1 - f(x) + offset, precise=False)(x)
+    np.testing.assert_allclose(found, left(x) + offset, rtol=1e-13)
+
+
+def test_both_sides_of_an_increment_are_what_they_leave_of_one():
+    """log1p(cosh x − 1) − log1p(cosh x − 1 + ε): both are read as 2·sinh²(x/2), so that they are near each other."""
+    with mp.workdps(40):
+        c = mp.cosh(mp.mpf(3e-4))
+        truth = float(mp.log(c) - mp.log(c + mp.mpf(1e-9)))
+    e = np.array([3e-4, 3e-4])
+    g = lambda e: np.log1p(np.cosh(e) - 1) - np.log1p(np.cosh(e) - 1 + 1e-9)
+    np.testing.assert_allclose(rg.stabilize(g, precise=False)(e), truth, rtol=1e-12)
