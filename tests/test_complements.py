@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace as Namespace
 from typing import Any
 
 import mpmath as mp
@@ -500,3 +501,65 @@ def test_a_product_of_no_factors_has_no_parts_that_it_leaves():
     """x/x = 1, which leaves 0 of one: no sum of parts, that a test of it would look at."""
     x = rg.symbol("x")
     assert left_of(as_term(x / x)) is None
+
+
+SHARES: dict[str, Any] = {
+    "a product": lambda m, x: 1 / ((1 + m.exp(-x)) * (1 + m.exp(-2 * x))),
+    "a product of others": lambda m, x: m.tanh(x) / (1 + m.exp(-x)),
+    "an odd function": lambda m, x: m.tanh(x),
+    "an integral": lambda m, x: m.erf(x),
+}
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("name", SHARES)
+def test_a_logarithm_of_one_less_a_share_is_right_where_that_is_near_one_and_near_zero(name, precise):
+    """log1p(−p) = log_quotient(1 − p, 1, −p): of p the digits count where it is 1e-40, of what it leaves elsewhere."""
+    f, x = SHARES[name], np.array([-3.0, 1e-40, 2.0, 30.0, 800.0])
+    if "product" in name:
+        x[1] = -30.0
+    with mp.workdps(800):
+        truth = [float(mp.log1p(-f(mp, mp.mpf(v)))) for v in x[:4].tolist()]
+    plain = Namespace(exp=np.exp, tanh=np.tanh, erf=sp.erf)
+    found = rg.stabilize(lambda x: np.log1p(-f(plain, x)), precise=precise)(x)
+    np.testing.assert_allclose(found[:4], truth, rtol=1e-13)
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("precise", [True, False])
+def test_a_logarithm_of_one_less_a_product_over_an_axis_is_right_where_that_is_near_zero(precise):
+    """log1p(−Π (1 − (1 − q)²)): a factor is near 0 where q is, and near 1 where that is."""
+    q = np.array([[0.3, 1e-4, 1e-4, 0.5, 0.1], 1 - np.array([1e-9, 2e-9, 1e-12, 0.0, 1e-10])])
+    f = lambda q: np.log1p(-np.prod(1 - (1 - q) * (1 - q), axis=-1))
+    with mp.workdps(60):
+        truth = [float(mp.log1p(-mp.fprod([1 - (1 - mp.mpf(v)) ** 2 for v in row]))) for row in q.tolist()]
+    np.testing.assert_allclose(rg.stabilize(f, precise=precise)(q), truth, rtol=1e-14)
+
+
+@pytest.mark.parametrize("offset", [1e-9, -3e-7, 0.0])
+@pytest.mark.parametrize(
+    ("f", "left"),
+    [
+        (lambda x: np.tanh(x), lambda x: 2 * sp.expit(-2 * x)),
+        (
+            lambda x: np.tanh(x) / (1 + np.exp(-x)),
+            lambda x: sp.expit(-x) + 2 * sp.expit(-2 * x) * sp.expit(x),
+        ),
+        (lambda x: 2 - np.cosh(1 / x), lambda x: 2 * np.sinh(0.5 / x) ** 2),
+    ],
+)
+def test_what_shares_leave_of_one_and_a_little(f, left, offset):
+    """1 − tanh(x) + ε = 2·σ(−2·x) + ε: a number that is nearly one is read as one and the rest."""
+    x = np.array([0.3, 30.0, 200.0])
+    found = rg.stabilize(lambda x: 1 - f(x) + offset, precise=False)(x)
+    np.testing.assert_allclose(found, left(x) + offset, rtol=1e-13)
+
+
+def test_both_sides_of_an_increment_are_what_they_leave_of_one():
+    """log1p(cosh x − 1) − log1p(cosh x − 1 + ε): both are read as 2·sinh²(x/2), so that they are near each other."""
+    with mp.workdps(40):
+        c = mp.cosh(mp.mpf(3e-4))
+        truth = float(mp.log(c) - mp.log(c + mp.mpf(1e-9)))
+    e = np.array([3e-4, 3e-4])
+    g = lambda e: np.log1p(np.cosh(e) - 1) - np.log1p(np.cosh(e) - 1 + 1e-9)
+    np.testing.assert_allclose(rg.stabilize(g, precise=False)(e), truth, rtol=1e-12)

@@ -1344,6 +1344,21 @@ def test_matrices_that_are_not_nearly_singular_are_not_computed_again(monkeypatc
     assert "ill_conditioned" not in f.source(np.eye(40), np.ones(40))
 
 
+@pytest.mark.parametrize("add", [np.logaddexp, np.logaddexp2], ids=["natural", "binary"])
+def test_a_sum_of_two_exponentials_that_is_nearly_one_is_watched(add):
+    """log(e^x + e^y) for computed x and y cancels where it is far nearer to zero than the larger of both."""
+    y = np.array([math.sqrt(math.log(2)), math.sqrt(-math.log(-math.expm1(-0.25))), 6.4, 6.437795])
+    x = np.array([math.sqrt(math.log(2)), 0.5, 1e-9, 1e-9])
+    unit = 1.0 if add is np.logaddexp else math.log(2)
+    root = math.sqrt(unit)
+    f = lambda x, y: add(-x * x, -y * y)
+    with mpmath.workdps(60):
+        base = mpmath.e if add is np.logaddexp else mpmath.mpf(2)
+        parts = [[base ** (-(mpmath.mpf(v) ** 2)) for v in a.tolist()] for a in (x / root, y / root)]
+        truth = [float(mpmath.log(a + b) / mpmath.log(base)) for a, b in zip(*parts, strict=True)]
+    assert rg.stabilize(f)(x / root, y / root) == pytest.approx(truth, rel=1e-12)
+
+
 def test_a_mixture_that_is_nearly_one_is_watched():
     f = lambda w, x: np.log(w + (1 - w) * np.exp(-x))
     with mpmath.workdps(50):

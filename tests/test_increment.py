@@ -858,3 +858,36 @@ def test_increments_beside_a_zero_keep_the_digits_of_the_distance(p, d):
     assert found(p, d) == pytest.approx(truth, rel=1e-14, abs=0)
     both = found(np.array([p, 0.3]), np.array([d, 0.4]))
     np.testing.assert_allclose(both, [truth, np.log(0.7 / 0.3) - np.log(0.3 / 0.7)], rtol=1e-14)
+
+
+EDGES: dict[str, Any] = {
+    "arcsin": (np.arcsin, mp.asin),
+    "arctanh": (np.arctanh, mp.atanh),
+    "log1p": (lambda u: np.log1p(-u), lambda u: mp.log1p(-u)),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_increments_beside_a_branch_point_are_of_what_is_left_of_one(name):
+    """arcsin(1 − q) − arcsin(1 − q − h): both points are rounded beside 1, where errors are multiplied."""
+    f, exact = EDGES[name]
+    q, h = np.array([3e-12, 1e-9, 0.3, 1e-13]), np.array([1e-13, 3e-12, 1e-10, 0.3])
+    with mp.workdps(50):
+        pairs = [(mp.mpf(a), mp.mpf(b)) for a, b in zip(q.tolist(), h.tolist(), strict=True)]
+        truth = [float(exact(1 - a) - exact(1 - a - b)) for a, b in pairs]
+    found = rg.stabilize(lambda q, h: f(1 - q) - f(1 - q - h))(q, h)
+    np.testing.assert_allclose(found, truth, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda q, h: np.log(1 - q) - np.log(1 - q + h * h), lambda q, h: np.log((1 - q) / (1 - q + h * h))],
+)
+def test_increments_of_logarithms_of_what_is_left_of_one_are_of_that(f):
+    """log(1 − q) − log(1 − q + h) = log(1 − h/(1 − q + h)): not of log1p(h − q), in which h is rounded beside q."""
+    q, h = np.array([1 - 1e-9, 1 - 1e-12, 0.25]), np.array([1e-6, 1e-3, 1e-9])
+    with mp.workdps(50):
+        a, b = ([mp.mpf(v) for v in x.tolist()] for x in (q, h))
+        truth = [float(mp.log((1 - u) / (1 - u + v * v))) for u, v in zip(a, b, strict=True)]
+    np.testing.assert_allclose(rg.stabilize(f)(q, h), truth, rtol=1e-14)
+    np.testing.assert_allclose(rg.stabilize(f, precise=False)(q, h), truth, rtol=1e-6)

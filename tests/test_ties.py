@@ -258,3 +258,22 @@ def test_values_that_tie_are_moved_apart_by_their_own_size(a: Any, exponent: int
         expected, got = rg.grad(f)(a), rg.grad(f)(a * 2.0**exponent)
         assert np.isfinite(expected).all()
         np.testing.assert_allclose(got * 2.0 ** (exponent * (1 - degree)), expected, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("factor", [[1, 2, 3], [2, 2, 2], [-3, -3, -3], [True, True, True], [1.5, 1.5, 1.5]])
+@pytest.mark.parametrize("extreme", [np.max, np.min])
+def test_the_largest_of_multiples_by_whole_numbers(factor, extreme):
+    """max(n·x): whole numbers are numbers, one for all entries or several, and ties of multiples are shared."""
+    n, x = (
+        np.array(factor),
+        np.array([6.0, 3.0, -2.0]) if factor[0] != factor[1] else np.array([2.0, 2.0, -2.0]),
+    )
+    sign = 1.0 if (extreme is np.max) == (n[0] > 0) else -1.0
+    x = sign * x
+    found = rg.grad(lambda x: extreme(x * n))(x)
+    entries = np.isclose(x * n, extreme(x * n))
+    assert entries.sum() == 2
+    np.testing.assert_array_equal(found, np.where(entries, n / 2, 0.0))
+    np.testing.assert_array_equal(
+        rg.grad(lambda x: extreme(x / n))(x * n**2), np.where(entries, 1 / n / 2, 0.0)
+    )

@@ -11,6 +11,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     a·b, of matrices   product_cancels(matmul_a, a, b)
     log u              cancels(log_u, 1.0), for a computed u, and other functions with such zeros
     log Σ w·e^x        cancels(logsumexp_x, 1.0): the logarithm of a mixture that is nearly 1; so log |det a|
+    log(e^x + e^y)     cancels(logaddexp_x, max(x, y)), for computed x or y
     log Σ w·e^x        mixture_cancels(x, w), for weights of both signs; so a softmax of them
     arcsin u           cancels(1 − |u|, 1.0), for a computed u, and other functions with such branch points
     log1p u            cancels(1 + u, 1.0), for a computed u
@@ -69,13 +70,13 @@ from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal
 from relgrad.ops.determinant import SLogDet
 from relgrad.ops.elementwise import Elementwise
-from relgrad.ops.exponential import cosh, exp, log, sinh
+from relgrad.ops.exponential import cosh, exp, log, logaddexp, logaddexp2, sinh
 from relgrad.ops.increments import Difference, Telescope
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Reduction, Sum
 from relgrad.ops.rounding import coarse
-from relgrad.ops.selection import where
+from relgrad.ops.selection import maximum, where
 from relgrad.ops.shaping import Transpose
 from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
 from relgrad.ops.stable import xlogy
@@ -463,6 +464,9 @@ class _Guards:
             yield self._cancelling(t, [(t.rands[1], ())], axes)
         elif self._is_log_of_sum(t) and _may_vanish(t):
             yield self._cancelling(t, [(constant(1, t.type.dtype), ())], axes)
+        elif op in (logaddexp, logaddexp2) and not all(self._exact[x] for x in t.rands):
+            if _may_vanish(t) and not any(range_of(x).nonnegative for x in t.rands):
+                yield self._cancelling(t, [(term(maximum, *t.rands), ())], axes)
         elif op.cancels == "zeros" and not all(self._exact[x] for x in t.rands) and _may_vanish(t):
             unit = t.rands[0] if len(t.rands) == 2 else constant(1, t.type.dtype)
             yield self._cancelling(t, [(unit, ())], axes)

@@ -24,7 +24,7 @@ from relgrad.interpret import interpret
 from relgrad.logic.build import build_product, build_sum, fit, opposite
 from relgrad.logic.conditions import is_additive, maybe_one
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, quotient
-from relgrad.logic.parts import dtype_of, rebuilt
+from relgrad.logic.parts import dtype_of, has_constant, rebuilt
 from relgrad.logic.simplify import by_meaning, divided_sum, factored_sum, meant_sum, perfect_square
 from relgrad.logic.view import SHARED, in_floats, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
@@ -315,7 +315,7 @@ def _is_of_data(view: ProductView) -> bool:
 
 def _wholes(view: SumView, product: ProductView, k: Any) -> Iterator[tuple[SumView, ProductView]]:
     """3 + 3·w − …, w·p, 3 → (3, 1), (3·w, w): the summands of which a product is a share, k times, and without k."""
-    if view.constant == k:
+    if view.constant and has_constant(view, SumView(k, {})):
         yield SumView(k, {}), ONE
     for part, n in view.terms.items():
         whole = product_of(part)

@@ -133,6 +133,7 @@ def _larger(x: Any, y: Any, d: Any) -> tuple[Any, Any]:
 
 
 log_difference = known_difference(kernels.log_difference, log)
+log1p.says(increment=lambda x, y, d: log_difference(1.0 + x[0], 1.0 + y[0], d[0]))
 log_quotient = elementwise(
     kernels.log_quotient,
     lambda g, out, x, y, d: g / x,

@@ -114,14 +114,15 @@ def _same_order(t: Term, axes: tuple[int, ...]) -> tuple[Term, int] | None:
     if len(numbers) != 1 or len(t.rands) != 2 or op not in (multiply, divide, power):
         return None
     (number,), (x,) = numbers, (x for x in t.rands if not is_constant(x))
-    low, high = np.min(number.op.value, initial=np.inf), np.max(number.op.value, initial=-np.inf)
-    if low != high:
+    values = number.op.value.ravel()
+    if not values.size or np.any(values != values[0]):
         return None
+    c = values[0]
     if op is power and number is t.rands[1]:
-        return (absolute.make_node(x), 1) if low > 0 and low % 2 == 0 else None
-    if op is power or (op is divide and number is t.rands[0]) or low == 0:
+        return (absolute.make_node(x), 1) if c > 0 and c % 2 == 0 else None
+    if op is power or (op is divide and number is t.rands[0]) or c == 0:
         return None
-    return x, 1 if low > 0 else -1
+    return x, 1 if c > 0 else -1
 
 
 class Max(_Extreme):

@@ -110,6 +110,8 @@ class Increment(Elementwise):
         self.grows = self.grows or of.grows or self.over_distance
         self.distance = 0, 1, of.arity + 1
         self.by_kernel = kernel is not None
+        if of.margin is not None:
+            self.margin = self._least_margin
 
     def with_props(self, props: Any) -> Any:
         return self if tuple(props) == self._props() else type(self)(*props)
@@ -151,6 +153,11 @@ class Increment(Elementwise):
         x, y, *others, _ = operands
         at_x, at_y = [self.of.outside(*self.operands(z, others)) for z in (x, y)]
         return None if self.by_kernel or at_x is None or at_y is None else np.logical_or(at_x, at_y)
+
+    def _least_margin(self, x: Any, y: Any, *rest: Any) -> Any:
+        """Δarcsin(x, y, x − y) → min(1 − |x|, 1 − |y|): how far both are from where errors are multiplied."""
+        margin: Any = self.of.margin
+        return np.minimum(*[margin(*self.operands(z, rest[:-1])) for z in (x, y)])
 
     def meaning(self, *operands: Any) -> Any:
         x, y, *others, _ = operands

@@ -73,7 +73,7 @@ from relgrad.ops.arithmetic import (
 )
 from relgrad.ops.comparison import equal, greater, less
 from relgrad.ops.differences import log_quotient
-from relgrad.ops.exponential import exp, log
+from relgrad.ops.exponential import exp, log, log1p
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.moments import LogProd
 from relgrad.ops.reduction import Prod, Sum
@@ -180,6 +180,8 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
     if t.op is where:
         yield ONE_FUNCTION.goal(t, v, m, note)
     yield from rows(t, v, m, library, note, readings)
+    if t.op is log1p:
+        yield LOG1P_OF_COMPLEMENT.goal(t, v, m, note)
     if t.op.elementwise and len(t.rands) == 1:
         yield from _logarithm(t, v, m, library, note)
     yield UNDONE.goal(t, v, m, note)
@@ -282,7 +284,7 @@ def made_by(name: str, move: BinaryGoal, t: Term, v: Any, m: Any, note: Note) ->
 def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterator[Goal]:
     """Yield goals of rows on a logarithm under another name, log₂(x/y) = log(x/y)/log 2 and log1p(x) = log(1 + x).
 
-    log1p(−max(σ(x), c)) → log(min(σ(−x), 1 − c)): and of what is left of one in it.
+    log₂(1 − max(σ(x), c)) → log₂(min(σ(−x), 1 − c)): and of what is left of one in it.
     """
     (x,) = t.rands
     if not _may_be_logarithm(t.op):
@@ -295,7 +297,8 @@ def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterato
     if part.op is not log or part.rands[0] not in (x, add(constant(1.0, x.type.dtype), x)):
         return
     w, n = fresh("logarithm"), fresh("row")
-    for of_row in (COMPLEMENT_IN_LOG.goal(part, w, n, note), *rows(part, w, n, library, note, 0)):
+    left = [] if part.rands[0] is not x else [COMPLEMENT_IN_LOG.goal(part, w, n, note)]
+    for of_row in (*left, *rows(part, w, n, library, note, 0)):
 
         def by_definition(s: State, of_row: Goal = of_row) -> Iterator[State]:
             """logit(x) = log(x/(1 − x)) → the row's result of the log, in its place:
@@ -431,6 +434,15 @@ def log_of_complement(t: Term) -> Term | None:
     return None if left is None else log.make_node(left)
 
 
+def log1p_of_complement(t: Term) -> Term | None:
+    """log1p(−p) → log_quotient(1 − p, 1, −p), which is right where p is near one and where it is near zero; or None."""
+    (x,) = t.rands
+    left = left_of(negative(x))
+    if left is None or stated_logarithm(left) is not None:
+        return None
+    return log_quotient.make_node(left, constant(1.0, x.type.dtype), x)
+
+
 def crossed(t: Term) -> Term | None:
     """x·y − u·v → product_difference(x, y, u, v), unless that is one product at two near points: (x + h)·z − x·u"""
     new = crossed_sum(t)
@@ -488,6 +500,9 @@ AFTER = (
 )
 LOG_INCREMENT = Law("log_increment", log_incremented, "the log of one program at two near points")
 COMPLEMENT_IN_LOG = Law("complement", log_of_complement, "a logarithm is of what is left of one")
+LOG1P_OF_COMPLEMENT = Law(
+    "log1p_of_complement", log1p_of_complement, "a logarithm is of what is left of one, or of what is taken"
+)
 LOG_NEAR_ONE = Law(
     "log_near_one", log_near_one, "a logarithm near zero is of what its argument leaves of one"
 )
