@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from relgrad.ops.casting import cast
 from relgrad.ops.differences import boxcox
 from relgrad.ops.distributions import of_scipy
 from relgrad.ops.elementwise import OfProps
-from relgrad.ops.families import DigammaN, digamma, log1prel_n
+from relgrad.ops.families import ASYMPTOTIC, DigammaN, digamma, log1prel_n
 from relgrad.ops.special import beta, gamma, gammaln
 from relgrad.ops.stable import rel_entr
 from relgrad.term import Term
@@ -88,7 +89,24 @@ ellipe = of_scipy(
     outside=lambda m: m > 1,
     ball=lambda m: m.hypgeom_2f1(-0.5, 0.5, 1) * m.pi() / 2,
 )
-expi = of_scipy("expi", lambda g, out, x: g * (np.exp(x) / x), ball=lambda x: x.ei())
+
+
+def _exponential_integral(far: bool, x: Any) -> Any:
+    """Ei(x) = γ + log|x| + Σ xᵏ/(k·k!) near 0, eˣ/x·Σ k!/xᵏ far out: the terms that count. Source: DLMF 6.6, 6.12."""
+    if far:
+        return np.exp(x) / x * reduce(lambda total, k: 1.0 + k * total / x, range(ASYMPTOTIC, 0, -1), 1.0)
+    terms = reduce(
+        lambda total, k: x * (1.0 / (k * math.factorial(k)) + total), range(ASYMPTOTIC, 0, -1), 0.0
+    )
+    return np.euler_gamma + 0.5 * np.log(x * x) + terms
+
+
+expi = of_scipy(
+    "expi",
+    lambda g, out, x: g * (np.exp(x) / x),
+    ball=lambda x: x.ei(),
+    unbounded=_exponential_integral,
+)
 exp1 = of_scipy(
     "exp1",
     lambda g, out, x: -(g * (np.exp(-x) / x)),
@@ -96,6 +114,7 @@ exp1 = of_scipy(
     laws=Laws(monotone=-1),
     outside=lambda x: x < 0,
     ball=lambda x: x.expint(1),
+    unbounded=lambda far, x: -_exponential_integral(far, -x),
 )
 
 
