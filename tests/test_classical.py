@@ -229,3 +229,49 @@ def test_the_reciprocal_of_gamma_has_derivatives_at_poles(x):
     with mpmath.workdps(60):
         truth = [float(mpmath.diff(mpmath.rgamma, x, n)) for n in (1, 2)]
     assert found == pytest.approx(truth, rel=1e-13)
+
+
+SMALL, LARGE = (1e-10, 1e-4, 2e-3), (40.0, 500.0, 1e4)
+ENDS = {
+    "E₁": (
+        lambda u: sp.exp1(u) + np.log(u) + np.euler_gamma,
+        lambda u: mpmath.e1(u) + mpmath.log(u) + mpmath.euler,
+        SMALL,
+    ),
+    "Ei": (
+        lambda u: sp.expi(u) - np.log(u) - np.euler_gamma,
+        lambda u: mpmath.ei(u) - mpmath.log(u) - mpmath.euler,
+        SMALL,
+    ),
+    "K₀": (lambda u: sp.k0(u) + np.log(u / 2) + np.euler_gamma, None, SMALL),
+    "K₁": (lambda u: u * sp.k1(u) - 1, lambda u: u * mpmath.besselk(1, u) - 1, SMALL),
+    "K₂": (lambda u: sp.kv(2, u) - 2 / u**2 + 0.5, lambda u: mpmath.besselk(2, u) - 2 / u**2 + 0.5, SMALL),
+    "I₁/I₀": (
+        lambda u: 1 - sp.i1(u) / sp.i0(u),
+        lambda u: 1 - mpmath.besseli(1, u) / mpmath.besseli(0, u),
+        LARGE,
+    ),
+    "K₁/K₀": (
+        lambda u: sp.k1(u) / sp.k0(u) - 1,
+        lambda u: mpmath.besselk(1, u) / mpmath.besselk(0, u) - 1,
+        LARGE,
+    ),
+    "D": (
+        lambda u: 1 - 2 * u * sp.dawsn(u),
+        lambda u: 1 - u * mpmath.sqrt(mpmath.pi) * mpmath.exp(-u * u) * mpmath.erfi(u),
+        LARGE,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_functions_say_what_they_are_near_their_ends(name):
+    """Near 0 by powers and a logarithm, far out by an asymptotic series: what is taken off them there, and slopes."""
+    f, exact, points = ENDS[name]
+    exact = exact or (lambda u: mpmath.besselk(0, u) + mpmath.log(u / 2) + mpmath.euler)
+    for u in points:
+        with mpmath.workdps(80):
+            want = float(exact(mpmath.mpf(u)))
+            slope = float(mpmath.diff(exact, mpmath.mpf(u), h=mpmath.mpf(u) * mpmath.mpf(10) ** -25))
+        assert rg.stabilize(f, precise=False)(u) == pytest.approx(want, rel=4e-15)
+        assert rg.grad(f, precise=False)(u) == pytest.approx(slope, rel=4e-15)

@@ -43,9 +43,15 @@ __all__ = [
 ]
 
 
+def _asymptotic(x: Any, ratio: Callable[[int], float]) -> Any:
+    """1 + r₁/x·(1 + r₂/x·(1 + …)): the terms of an asymptotic series that count, by the ratios of its coefficients."""
+    return reduce(lambda total, k: 1.0 + ratio(k) / x * total, range(ASYMPTOTIC, 0, -1), 1.0)
+
+
 dawsn = of_scipy(
     "dawsn",
     lambda g, out, x: g * (1.0 - 2.0 * x * out),
+    unbounded=lambda far, x: _asymptotic(x * x, lambda k: k - 0.5) / x / 2.0 if far else None,
     ball=lambda x: (-x * x).exp() * x.erfi() * x.pi().sqrt() / 2,
 )
 erfi = of_scipy(
@@ -94,7 +100,7 @@ ellipe = of_scipy(
 def _exponential_integral(far: bool, x: Any) -> Any:
     """Ei(x) = γ + log|x| + Σ xᵏ/(k·k!) near 0, eˣ/x·Σ k!/xᵏ far out: the terms that count. Source: DLMF 6.6, 6.12."""
     if far:
-        return np.exp(x) / x * reduce(lambda total, k: 1.0 + k * total / x, range(ASYMPTOTIC, 0, -1), 1.0)
+        return np.exp(x) / x * _asymptotic(x, float)
     terms = reduce(
         lambda total, k: x * (1.0 / (k * math.factorial(k)) + total), range(ASYMPTOTIC, 0, -1), 0.0
     )
@@ -296,6 +302,20 @@ class Parametric(OfProps):
         size = absolute if self.kind == "iv" else negative
         return Parametric(f"{self.kind}e", self.parameters).make_node(x), size.make_node(x)
 
+    def unbounded(self, far: bool, *operands: Any) -> Any:
+        """iveₙ(x) = (1 − (4n² − 1)/(8x) + …)/√(2π·x), kveₙ(x) = (1 + (4n² − 1)/(8x) + …)·√(π/(2x)), as x → ∞.
+
+        Kₙ(x) near 0 has powers, and a logarithm times Iₙ(x). Source: DLMF 10.31.1 and 10.40.
+        """
+        if not far and self.kind == "kv" and self.parameters[0] in range(8):
+            return _near_zero(self.parameters[0], *operands)
+        if not far or self.kind not in ("ive", "kve"):
+            return super().unbounded(far, *operands)
+        (n,), sign = self.parameters, 1 if self.kind == "kve" else -1
+        x = np.where(operands[0] > 0, operands[0], np.nan)
+        total = _asymptotic(x, lambda k: sign * (4 * n * n - (2 * k - 1) ** 2) / (8 * k))
+        return total * np.sqrt(0.5 * math.pi / x) if sign > 0 else total / np.sqrt(2.0 * math.pi * x)
+
     def outside(self, *operands: Any) -> Any:
         return _KINDS[self.kind].outside(self.parameters, *operands)
 
@@ -312,6 +332,21 @@ class Parametric(OfProps):
 
     def ball(self, *balls: Any) -> Any:
         return np.frompyfunc(lambda x: _KINDS[self.kind].ball(x, *self.parameters), 1, 1)(*balls)
+
+
+def _near_zero(n: int, x: Any) -> Any:
+    """Kₙ(x) = Σ_{k<n} (n − k − 1)!/k!·(−u)ᵏ/(2hⁿ) ± ((log h + γ)·Iₙ(x) − hⁿ·Σ (H_k + H_{k+n})·uᵏ/(2·k!·(k + n)!)),
+    h = x/2, u = h².
+    """
+    h, u = 0.5 * x, 0.25 * (x * x)
+    harmonic = lambda k: math.fsum(1.0 / j for j in range(1, k + 1))
+    of = lambda f, terms: reduce(lambda total, k: total * u + f(k), reversed(range(terms)), 0.0 * x)
+    powers = of(lambda k: math.factorial(n - k - 1) / math.factorial(k) * (-1.0) ** k, n)
+    rest = of(
+        lambda k: (harmonic(k) + harmonic(k + n)) / (math.factorial(k) * math.factorial(k + n)), ASYMPTOTIC
+    )
+    log = (np.log(h) + np.euler_gamma) * _of("iv", n)(x) - 0.5 * h**n * rest
+    return (0.5 * powers / h**n if n else 0.0) - (-1.0) ** n * log
 
 
 def _traced(kind: str, also: dict[Any, tuple[Any, ...]], whole: bool = False) -> None:
