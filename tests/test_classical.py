@@ -275,3 +275,25 @@ def test_functions_say_what_they_are_near_their_ends(name):
             slope = float(mpmath.diff(exact, mpmath.mpf(u), h=mpmath.mpf(u) * mpmath.mpf(10) ** -25))
         assert rg.stabilize(f, precise=False)(u) == pytest.approx(want, rel=4e-15)
         assert rg.grad(f, precise=False)(u) == pytest.approx(slope, rel=4e-15)
+
+
+@pytest.mark.parametrize("a", [60.0, 1900.0, 4000.0])
+def test_slopes_of_tails_by_their_parameters_are_known_in_balls(a):
+    """(P(a, a) − ½)′, P(a, a) = ½ + 1/(3·√(2π·a)) + …: what is left of two slopes, one of them by a parameter."""
+    f = lambda a: sp.gammainc(a, a) - 0.5
+    u = 1 / (mpmath.mpf(a) * 2 * mpmath.pi) ** 0.5
+    exact = lambda a: mpmath.gammainc(a, 0, a, regularized=True) - 0.5
+    assert rg.stabilize(f)(a) == pytest.approx(float(exact(mpmath.mpf(a))), rel=4e-16)
+    slope = mpmath.diff(exact, mpmath.mpf(a), h=mpmath.mpf(10) ** -12)
+    assert rg.grad(f)(a) == pytest.approx(float(slope), rel=4e-16)
+    assert abs(float(exact(mpmath.mpf(a)) * 3 / u) - 1) < 1 / a
+
+
+def test_what_programs_call_is_traced():
+    """Else no program with it would be computed in balls."""
+    for given in (
+        lambda a, x: kernels.gammainc_n(1, a, x) + kernels.gammaincc_n(2, a, x),
+        lambda a, x: kernels.betainc_n(1, 0, a, x, 0.3) + kernels.betaincc_n(0, 1, a, x, 0.3),
+        lambda a, x: kernels.stdtr_n(1, a, x) + kernels.lambertw(0, x),
+    ):
+        np.testing.assert_allclose(rg.stabilize(given)(2.5, 3.0), given(2.5, 3.0), rtol=1e-12)

@@ -410,6 +410,9 @@ def polygamma(n: Any, x: Any) -> Any:
     return DigammaN(_whole("polygamma", n))(cast(as_term(x), np.float64))
 
 
+implements(kernels.lambertw)(lambda branch, x: _of("lambertw", branch)(x))
+
+
 def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
     """Trace `scipy.special.lambertw` where it is real, from −1/e on, as a real array: Re W₀, Re W₋₁."""
     branch = _number("lambertw", k)

@@ -45,6 +45,8 @@ class _Distribution(NamedTuple):
     tails: tuple[Callable[..., Any], Callable[..., Any]]
     none: tuple[int, ...]
     """How often each parameter is differentiated by in the tails themselves."""
+    most: float = 2000
+    """Balls of larger operands, of more than one, would take minutes."""
 
 
 def _gamma_cumulant(n: tuple[int], a: Any, x: Any) -> Any:
@@ -59,11 +61,22 @@ def _beta_cumulant(n: tuple[int, int], a: Any, b: Any, x: Any) -> Any:
     return of_x(x) + psi(a + b) - (0 if all(n) else psi(a if n[0] else b))
 
 
+def _gamma_tail(upper: int, a: Any, x: Any) -> Any:
+    """P or Q, by as many digits as arb takes milliseconds with; 1 − Q where P would have none of them."""
+    from flint import ctx
+
+    with ctx.workprec(max(ctx.prec, math.ceil(min(float(a.mid()), 16000)) // 4 + 256)):
+        if not upper and 500 < a < 2 * x and x < a:
+            return 1 - x.gamma_upper(a, regularized=1)
+        return (x.gamma_upper if upper else x.gamma_lower)(a, regularized=1)
+
+
 _GAMMA = _Distribution(
     lambda a, x: xlogy(a - 1, x) - x - gammaln(a),
     _gamma_cumulant,
-    (lambda a, x: x.gamma_lower(a, regularized=1), lambda a, x: x.gamma_upper(a, regularized=1)),
+    (lambda a, x: _gamma_tail(0, a, x), lambda a, x: _gamma_tail(1, a, x)),
     (0,),
+    16000,
 )
 _BETA = _Distribution(
     lambda a, b, x: xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b),
@@ -81,15 +94,15 @@ def _not_a_gamma(a: Any, x: Any) -> Any:
     return np.logical_or(np.logical_or(a < 0, x < 0), np.logical_and(a == 0, x == 0))
 
 
-def _of_moderate(ball: Callable[..., Any]) -> Callable[..., Any]:
+def _of_moderate(ball: Callable[..., Any], most: float = _BETA.most) -> Callable[..., Any]:
     """f(a, x), f(a, b, x) below 2000, NaN for several larger: the rule in ball arithmetic of moderate numbers.
 
-    Others would take minutes. NaN where one of the first two is negative, of which balls would know a continuation.
+    NaN where one of the first two is negative, of which balls would know a continuation.
     """
 
     def known(*operands: Any) -> Any:
         """operands → ball(operands), NaN where more than one is large, or outside of the domain."""
-        large = [x for x in operands if not abs(x) < 2000]
+        large = [x for x in operands if not abs(x) < most]
         outside = any(x < 0 for x in operands[:2])
         return operands[-1] * math.nan if outside or len(large) > 1 else ball(*operands)
 
@@ -124,7 +137,7 @@ class Incomplete(OfProps):
         return _over_tail(self.of, self.orders, i, *operands) - out * _over_tail(self.of, none, i, *operands)
 
     def ball(self, *balls: Any) -> Any:
-        return np.frompyfunc(_of_moderate(self._exact), len(balls), 1)(*balls)
+        return np.frompyfunc(_of_moderate(self._exact, _TAILS[self.of][0].most), len(balls), 1)(*balls)
 
     def _exact(self, *operands: Any) -> Any:
         known, side = _TAILS[self.of]
@@ -178,9 +191,17 @@ def _tail(of: str, **options: Any) -> Elementwise:
     ]
     density = lambda g, *operands: g * np.exp(known.log_density(*operands))
     rules.append(lambda g, out, *operands: -density(g, *operands) if side else density(g, *operands))
-    return of_scipy(of, *rules, range=UNIT, ball=_of_moderate(known.tails[side]), **options)
+    return of_scipy(of, *rules, range=UNIT, ball=_of_moderate(known.tails[side], known.most), **options)
 
 
+def _traced(of: str) -> None:
+    """gammainc_n(1, a, x) is traced as the op, so that programs with it are computed in balls as others are."""
+    count = len(_TAILS[of][0].none)
+    implements(getattr(kernels, f"{of}_n"))(lambda *given: Incomplete(of, given[:count])(*given[count:]))
+
+
+for _of in _TAILS:
+    _traced(_of)
 gammainc = _tail("gammainc", outside=_not_a_gamma, complement=lambda a, x: gammaincc(a, x))
 gammaincc = _tail("gammaincc", outside=_not_a_gamma, complement=lambda a, x: gammainc(a, x))
 betainc = _tail("betainc", complement=lambda a, b, x: betaincc(a, b, x))
@@ -290,6 +311,7 @@ def _student_ball(v: Any, t: Any) -> Any:
     return _student_tail(v, t) if t < 0 else 1 - _student_tail(v, t)
 
 
+implements(kernels.stdtr_n)(lambda order, v, t: Freedom(order)(v, t))
 stdtr = of_scipy(
     "stdtr",
     lambda g, out, v, t: g * Freedom(1)(v, t),
