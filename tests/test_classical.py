@@ -11,6 +11,7 @@ import scipy.special as sp
 
 import relgrad as rg
 from relgrad import kernels
+from relgrad.ops.distributions import gammainc, gammaincc
 
 mpmath.mp.dps = 40
 TAILS = {
@@ -297,3 +298,10 @@ def test_what_programs_call_is_traced():
         lambda a, x: kernels.stdtr_n(1, a, x) + kernels.lambertw(0, x),
     ):
         np.testing.assert_allclose(rg.stabilize(given)(2.5, 3.0), given(2.5, 3.0), rtol=1e-12)
+
+
+def test_balls_of_tails_of_no_number_are_none():
+    flint = pytest.importorskip("flint")
+    for a, x in (("nan", 3), (3, "nan"), ("inf", 3)):
+        for op in (gammainc, gammaincc):
+            assert not op.ball(flint.arb(a), flint.arb(x)).is_finite()

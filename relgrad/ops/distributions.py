@@ -65,7 +65,7 @@ def _gamma_tail(upper: int, a: Any, x: Any) -> Any:
     """P or Q, by as many digits as arb takes milliseconds with; 1 − Q where P would have none of them."""
     from flint import ctx
 
-    with ctx.workprec(max(ctx.prec, math.ceil(min(float(a.mid()), 16000)) // 4 + 256)):
+    with ctx.workprec(max(ctx.prec, math.ceil(min(16000, float(a.mid()))) // 4 + 256)):
         if not upper and 500 < a < 2 * x and x < a:
             return 1 - x.gamma_upper(a, regularized=1)
         return (x.gamma_upper if upper else x.gamma_lower)(a, regularized=1)
