@@ -891,3 +891,33 @@ def test_increments_of_logarithms_of_what_is_left_of_one_are_of_that(f):
         truth = [float(mp.log((1 - u) / (1 - u + v * v))) for u, v in zip(a, b, strict=True)]
     np.testing.assert_allclose(rg.stabilize(f)(q, h), truth, rtol=1e-14)
     np.testing.assert_allclose(rg.stabilize(f, precise=False)(q, h), truth, rtol=1e-6)
+
+
+@pytest.mark.parametrize("b", [0.3, 5.0, 40.0, -7.0, 0.0])
+def test_multiples_of_one_term_are_near_each_other_and_so_they_are_beyond_a_series(b):
+    """f(1.01·b) − f(0.99·b) = Δf(1.01·b, 0.99·b, 0.02·b): where a series ends as where there is none."""
+    for f, exact in (
+        (scipy.special.ndtr, mp.ncdf),
+        (np.arctan, mp.atan),
+        (lambda x: np.arctan(x + 1), lambda x: mp.atan(x + 1)),
+    ):
+        with mp.workdps(60):
+            want = float(exact(mp.mpf(1.01) * b) - exact(mp.mpf(0.99) * b)) if b else 0.0
+        apart = rg.stabilize(lambda b, f=f: f(1.01 * b) - f(0.99 * b), precise=False)
+        np.testing.assert_allclose(apart(b), want, rtol=2e-14 * max(1.0, b * b / 20))
+
+
+def test_logarithms_of_multiples_are_a_number_apart():
+    """np.log(s/(0.999·k)) − np.log(s/(1.001·k)) = log(1.001/0.999), far out in the tail of Φ as well."""
+    spread = lambda s, k, c: (
+        scipy.special.ndtr(np.log(s / (k * 0.999)) / c) - scipy.special.ndtr(np.log(s / (k * 1.001)) / c)
+    )
+    with mp.workdps(60):
+        at = [mp.log(100 / (60 * mp.mpf(k))) / mp.mpf(0.067) for k in (0.999, 1.001)]
+        want = float(mp.ncdf(-at[1]) - mp.ncdf(-at[0]))
+    assert rg.stabilize(spread, precise=False)(100.0, 60.0, 0.067) == pytest.approx(want, rel=1e-12)
+
+
+def test_far_multiples_are_not_near():
+    """2·x and x lie no nearer to each other than to zero: nothing is gained by their distance."""
+    assert "difference" not in rg.stabilize(lambda x: np.arctan(2 * x) - np.arctan(x)).source(3.0)

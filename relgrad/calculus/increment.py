@@ -358,9 +358,9 @@ class Search:
             return _between(x, y)
         ours, theirs = sum_of(x), sum_of(y)
         left = added((ours, 1), (theirs, -1))
-        # Some of x is some of y: 2x and x lie no nearer to each other than to zero, nor do 1 - x and x.
+        # Most of x is some of y: 2x and x lie no nearer to each other than to zero, nor do 1 - x and x.
         near = bool(ours.constant) and ours.constant == theirs.constant
-        near = near or any(t in theirs.terms and t not in left.terms for t in ours.terms)
+        near = near or any(2 * abs(left.terms.get(t, 0)) < abs(k) for t, k in theirs.terms.items())
         dtype = dtype_of(x)
         if not left.terms:
             return Distance(constant(float(left.constant), dtype))
