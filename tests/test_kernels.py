@@ -560,16 +560,3 @@ def test_rows_of_large_arrays_are_those_of_small_ones(kernel: Any, count: int, l
     np.testing.assert_array_equal(kernel(*arrays), want)
     np.testing.assert_array_equal(kernel(*[x[:, None] for x in arrays], axis=(1, 2)), want[:, None])
     np.testing.assert_array_equal(kernel(*[x.T for x in arrays], axis=0), want.T)
-
-
-def test_beside_an_infinite_weight_others_have_nothing():
-    """w·eˣ/Σ w·eˣ → 0, ∞/∞, 0, as in NumPy, and eᵃ/Σ w·eˣ → 0: a sum of which one part is infinite is."""
-    x = np.array([[0.1, 0.2, 0.3], [800.0, -800.0, 3.0]])
-    weights = np.array([1.0, np.inf, 0.5])
-    np.testing.assert_array_equal(K.softmax(x, weights=weights), [[0.0, np.nan, 0.0]] * 2)
-    np.testing.assert_array_equal(K.gibbs(x[:1], x[:1], weights=weights), [[0.0, 0.0, 0.0]])
-    with np.errstate(all="ignore"):
-        found = rg.stabilize(lambda x, d: np.exp(x) / d / np.sum(np.exp(x) / d))(
-            x[0], np.array([1.0, 0.0, 2.0])
-        )
-    np.testing.assert_array_equal(found, [0.0, np.nan, 0.0])

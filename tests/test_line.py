@@ -1419,3 +1419,11 @@ def test_entries_on_a_line_have_their_limits_whatever_stands_beside_them(other):
         assert f(x, y)[0] == 0.0
         near = np.array([1.7367232159279054, 2.5]), np.array([1.736723215928079, other])
         assert slope(*near)[0] == pytest.approx(slope(near[0][:1], near[1][:1])[0], rel=1e-13)
+
+
+@pytest.mark.parametrize("x", [[-np.inf, -np.inf], [np.nan, 1.0]])
+def test_what_is_no_number_is_near_nothing(x):
+    """∂²/∂x² of a share where nothing is left of all: NaN, as written, though the share has a series near x = 0."""
+    share = lambda x: np.sum(np.exp(x) / np.sum(np.exp(x)) * np.array([1.0, 0.0]))
+    with np.errstate(all="ignore"):
+        assert np.all(np.isnan(rg.hessian(share)(np.array(x))))

@@ -620,7 +620,8 @@ def _ratio(body: Term, values: dict[Term, Any], line: Line) -> Any:
         size = size or max(alike, default=1.0) or 1.0
     gap = np.abs(x - base)
     if line.whole:
-        gap = max([largest(np.asarray(part.of(values), float) - base) for part in line.parts])
+        gaps = [np.abs(np.asarray(part.of(values), float) - base) for part in line.parts]
+        gap = np.max([np.max(gap, initial=0.0) for gap in gaps])  # of what is no number, none
     ratio = np.asarray(gap / (size or 1.0))
     if size < 1:
         ratio = np.where(ratio <= NEAR, ratio, gap)

@@ -69,9 +69,6 @@ class _Weighted:
     def __init__(self, x: Any, weights: Any, axis: Axis):
         """w·eˣ → w·e^(x − m)/2ᵏ, m at the largest |w|·eˣ, k its weight's exponent where that is large, else 0."""
         x, w = floats(x, weights)
-        if np.any(np.isinf(w)):  # whatever is finite beside that is nothing
-            beside = np.any(np.isinf(np.broadcast_to(w, (x + w).shape)), axis=axis, keepdims=True)
-            x, w = np.where(beside & np.isfinite(x), 0, x), np.where(beside & np.isfinite(w), 0, w)
         nothing, size = w == 0, np.abs(w)
         x = np.where(nothing, -np.inf, x) if np.any(nothing) else x
         height = x + np.log(size)
@@ -92,11 +89,6 @@ class _Weighted:
             return terms
         first = self.exponent // 2
         return np.ldexp(terms, -first) * np.ldexp(half, first - self.exponent)
-
-    def pairs(self, d: Any, error: Any) -> tuple[Any, Any]:
-        """d, δ → w·eᵈ, δ·w·eᵈ: terms, and what is missing in them; nothing in those of infinite weights."""
-        e = np.asarray(self.terms(d))
-        return e, np.where(np.isinf(e), 0, error * e)
 
 
 @kernel
@@ -188,8 +180,8 @@ def _difference(x: Any, m: Any, axis: Axis) -> tuple[Any, Any]:
 def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
     """w·eˣ / Σ w·eˣ; every entry, however small, within 8 ulp for short rows.
 
-    A row whose maximum is −inf is NaN; a single +inf takes all; beside an infinite weight, others have nothing. The
-    default axis is the last (SciPy's is None).
+    A row whose maximum is −inf is NaN; a single +inf takes all. The default axis is the last (SciPy's is
+    None).
 
     >>> softmax(np.array([0.0, -800.0, 800.0]))
     array([0., 0., 1.])
@@ -198,18 +190,18 @@ def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
         return _of_rows(_softmax, x, axis)
     weighted = _Weighted(x, weights, axis)
     d, error = _difference(weighted.x, weighted.m, axis)
-    return _shares(*weighted.pairs(d, error), axis)
+    return _shares(np.asarray(weighted.terms(d)), error, axis)
 
 
 def _softmax(x: Any, axis: Axis) -> Any:
     """x → e^(x − m)/Σ e^(x − m), m = max x"""
     d, error = _difference(x, _max(x, axis), axis)
-    e = np.exp(d, out=d)
-    return _shares(e, np.multiply(error, e, out=error), axis)
+    return _shares(np.exp(d, out=d), error, axis)
 
 
 def _shares(e: Any, error: Any, axis: Axis) -> Any:
-    """eᵈ, δ·eᵈ → eᵈ⁺ᵟ/Σ eᵈ⁺ᵟ"""
+    """eᵈ, δ → eᵈ⁺ᵟ/Σ eᵈ⁺ᵟ"""
+    error *= e
     e += error
     e /= reduced(np.add, e, axis)
     return e[()]
@@ -251,7 +243,8 @@ def _gibbs(a: Any, x: Any, axis: Axis, power: float, weights: Any) -> Any:
         weighted = _Weighted(x, weights, axis)
         m, exponent = weighted.m, weighted.exponent
         e, error = _difference(weighted.x, m, axis)
-        e, error = weighted.pairs(e, error)
+        e = np.asarray(weighted.terms(e))
+        error *= e
         e += error
     total = reduced(np.add, e, axis)
     if weights is None:  # e^(a − ∞) is 0, whatever is summed
