@@ -271,9 +271,9 @@ def test_functions_say_what_they_are_near_their_ends(name):
     f, exact, points = ENDS[name]
     exact = exact or (lambda u: mpmath.besselk(0, u) + mpmath.log(u / 2) + mpmath.euler)
     for u in points:
-        with mpmath.workdps(80):
+        with mpmath.workdps(50):
             want = float(exact(mpmath.mpf(u)))
-            slope = float(mpmath.diff(exact, mpmath.mpf(u), h=mpmath.mpf(u) * mpmath.mpf(10) ** -25))
+            slope = float(mpmath.diff(exact, mpmath.mpf(u), h=mpmath.mpf(u) * mpmath.mpf(10) ** -15))
         assert rg.stabilize(f, precise=False)(u) == pytest.approx(want, rel=4e-15)
         assert rg.grad(f, precise=False)(u) == pytest.approx(slope, rel=4e-15)
 
