@@ -108,7 +108,7 @@ class Balls(Numbers):
         return self if kind == self.dtype else self.applied(methodcaller("astype", dtype), (self,), {})
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if ufunc in ARITHMETIC and method == "__call__":  # without a trace, as most of what loops do
+        if ufunc in ARITHMETIC and method == "__call__" and not kwargs:  # no trace, of what loops do most
             found = Balls(as_balls(ufunc(*[Balls.of(x).balls for x in inputs])))
             Balls.spend(found.size)
             return found
