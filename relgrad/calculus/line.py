@@ -381,7 +381,7 @@ def path_along(
 
 
 class Known(NamedTuple):
-    """f(x) ± error in doubled numbers, and whether that `is_sure` of all digits wherever x is near a line."""
+    """f(x) ± error in doubled numbers or balls, and whether that `is_sure` of all digits wherever x is near a line."""
 
     value: Any
     error: Any
@@ -391,7 +391,8 @@ class Known(NamedTuple):
 def known_near(body: Term, values: dict[Term, Any], line: Line) -> Known | None:
     """1 − cos x at x = 1e-3 → 4.9…e-07 ± 1e-32: f(x) in doubled numbers, which each series must agree with.
 
-    Where these are sure, no series knows better. None where no entry is near, or doubled numbers have no value.
+    Where these are sure, no series knows better; where they are not, balls may be, unless an entry is on the line. None
+    where no entry is near, or neither has a value.
     """
     ratio = _ratio(body, values, line)
     near = ratio <= NEAR
