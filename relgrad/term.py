@@ -301,7 +301,7 @@ def rands_of(t: Term) -> tuple[Any, ...]:
 
 
 def kept(
-    t: Term, name: str, of: Callable[[Term], Any], below: Callable[[Term], Iterable[Term]] = rands_of
+    t: Term, name: Hashable, of: Callable[[Term], Any], below: Callable[[Term], Iterable[Term]] = rands_of
 ) -> Any:
     """cache[name] = of(t): what is kept on a term under a name; of each below that is without it first, operands
     first.

@@ -24,7 +24,7 @@ from relgrad.ops.arithmetic import add, divide, multiply, negative, power, recip
 from relgrad.ops.casting import cast
 from relgrad.ops.exponential import exp
 from relgrad.ops.structure import broadcast_like, broadcast_to
-from relgrad.term import is_term
+from relgrad.term import is_term, kept
 
 LARGE = 2**63
 """Numbers from here on are written as floats: they fit into no integer."""
@@ -233,12 +233,18 @@ def _product_of(parts: list[Any]) -> Any:
 
 
 def _power(base: Any, e: Number) -> Any:
-    """(x, 2) → square(x), (x, ½) → √x, (x, 3) → x³: a base with an exponent, by the op that is nearest."""
+    """(x, 2) → square(x), once for a term: shares of a product have the same powers, a thousand times."""
     if e == 1:
         return base
-    made = base.cache if is_term(base) else {}  # shares of a product have the same powers, a thousand times
-    if (found := made.get(("power", e))) is None:
-        root = square if e == 2 else sqrt if e == Fraction(1, 2) else None
-        exponent = number_term(e) if isinstance(e, int) else constant(float(e))
-        found = made["power", e] = root(base) if root else power(base, exponent)
-    return found
+    return (
+        kept(base, ("power", e), lambda b: _raised(b, e), lambda _: ()) if is_term(base) else _raised(base, e)
+    )
+
+
+def _raised(base: Any, e: Number) -> Any:
+    """(x, 2) → square(x), (x, ½) → √x, (x, 3) → x³: a base with an exponent, by the op that is nearest."""
+    if e == 2:
+        return square(base)
+    if e == Fraction(1, 2):
+        return sqrt(base)
+    return power(base, number_term(e) if isinstance(e, int) else constant(float(e)))
