@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
-from itertools import combinations, islice, permutations, product
+from itertools import chain, combinations, islice, permutations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,7 @@ from relgrad.calculus.line import (
     Paths,
     followed,
     is_better,
+    known_at,
     known_near,
     largest,
     near_line,
@@ -458,9 +459,13 @@ class _Trials:
     def _jumping(
         self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any], side: float
     ) -> set[Term]:
-        """f(y) ≠ f(y + δ) ≈ f(y + 1.5·δ): the programs that are others on a line, and vary little beside it."""
+        """f(y) ≠ f(y + δ) ≈ f(y + 1.5·δ): the programs that are others on a line, and vary little beside it;
+        where(x > 0, f(x), NaN) → none: where they choose to be undefined they are to be that.
+        """
         values = self._values(line, at, on)
-        jumps = {x: ~_is_close(values[x], near[x], JUMP) for x in self.roots}
+        chosen = {t for t in self.nodes if _may_be_nan(t) and np.any(values[t.rands[0]] != near[t.rands[0]])}
+        roots = [x for x in self.roots if chosen.isdisjoint(subterms(x))] if chosen else self.roots
+        jumps = {x: ~_is_close(values[x], near[x], JUMP) for x in roots}
         if not any(map(np.any, jumps.values())):
             return set()
         once, twice = (self._values(line, at, _moved(on, line, side * d, 2)) for d in (FAR, 1.5 * FAR))
@@ -548,6 +553,11 @@ def _may_shrink(node: Term) -> bool:
     return not factor and any(rand.rands for rand in node.rands) and _is_real(node)
 
 
+def _may_be_nan(node: Term) -> bool:
+    """where(x > 0, log x, NaN) → True: whether a term is a choice of which NaN is a branch."""
+    return node.op is where and any(is_constant(x) and np.all(np.isnan(x.op.value)) for x in node.rands[1:])
+
+
 def _shrinks(node: Term, values: Mapping[Term, Any]) -> bool:
     """|t| < 10⁻³·max|operands|: whether a term is small though its operands are not: exp(10⁻⁹) − 1: yes.
 
@@ -571,7 +581,7 @@ def _start(
     They are those of √δ on a squared line, which is tried where roots of the distance are taken. None where draws
     disagree.
     """
-    tried = (CLOSEST, FAR) if line.more else (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, 0.0)
+    tried = (CLOSEST, FAR) if line.more else (CLOSE, FAR) if line.is_endless else (CLOSE, FAR, 0.0)
     left = 1 if line.more else DRAWS
     for at, side in product(ranges, SIDES):
         starts = set[tuple[int, ...] | None]()
@@ -580,13 +590,17 @@ def _start(
         away = [_moved(v, line, side * NEAR, seed) for seed, v in enumerate(met)]
         if not all(_is_defined(body, v) or _is_defined(root, v) for v in away):
             continue
+        beside = [[_moved(v, line, side * d, seed) for d in tried] for seed, v in enumerate(met)]
+        if not (line.more or line.is_endless) and all(
+            _is_kept(root, body, values) for values in chain(*beside)
+        ):
+            return line, None
         for seed, values in enumerate(met):
             paths: Paths = {}
             try:
                 start = _first(body, _moved(values, line, side * NEAR, seed), line, paths)
                 if start is not None and not loses:
-                    beside = [_moved(values, line, side * d, seed) for d in tried]
-                    loses = any(_loses(root, body, x, line, start, paths) for x in beside)
+                    loses = any(_loses(root, body, x, line, start, paths) for x in beside[seed])
                 if start is not None and line.more and not loses:  # all but one have met
                     step = side * CLOSEST * random_step(line.moved.shape, seed)
                     tied = line.at(values, [step] * len(line.parts))
@@ -602,6 +616,12 @@ def _start(
         if starts != {None} or not left:
             return line, next(iter(starts)) if len(starts) == 1 and loses else None
     return line, None
+
+
+def _is_kept(root: Term, body: Term, values: dict[Term, Any]) -> bool:
+    """sin x at 1e-6 → True, 1 − cos x → False: whether balls know a program, and it has all digits in floats."""
+    known = known_at(body, values)
+    return known is not None and known.is_sure and not _is_off(root, values, known.value, known.error)
 
 
 def _is_another(t: Term, body: Term, arguments: Sequence[Term], line: Line, start: tuple[int, ...]) -> bool:
@@ -688,7 +708,11 @@ def _loses(
     found = known if known and known.is_sure else near_line(body, values, line, start, number, paths)
     if found is None:
         return False
-    value, error = found[:2]
+    return _is_off(root, values, *found[:2])
+
+
+def _is_off(root: Term, values: dict[Term, Any], value: Any, error: Any) -> bool:
+    """1 − cos x, 4.99…e-13 ± 1e-29 → True: whether a program in floats has lost digits of what it is known to be."""
     with np.errstate(all="ignore"):
         plain = np.asarray(interpret([root], values, typed=False)[0], float)
         wrong = ~(np.abs(plain - value) <= 2.0**-45 * np.abs(value))

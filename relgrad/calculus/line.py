@@ -415,6 +415,12 @@ def known_near(body: Term, values: dict[Term, Any], line: Line) -> Known | None:
     return Known(value, error, False)
 
 
+def known_at(body: Term, values: dict[Term, Any]) -> Known | None:
+    """exp(x) at 1e-6 → 1.000001… ± 1e-32: f(x) in doubled numbers, near a line or on one."""
+    found = _in_doubled(body, _given(tuple(values), values.values()))
+    return None if found is None else Known(*found, bool(np.all(_are_sure(*found))))
+
+
 def _are_sure(value: Any, error: Any) -> Any:
     """Return which values have all digits of floats."""
     return (error <= EPS * np.abs(value)) & np.isfinite(value)

@@ -124,7 +124,7 @@ def fewest(heads: list[tuple[Any, Number]], t: ProductView, s: State) -> int:
         range(len(heads)),
         key=lambda i: (
             type(heads[i][0].op) is Size,
-            _is_open_sum(heads[i][0]),
+            is_open_sum(heads[i][0]),
             type(heads[i][0].op) is Sum and _has_several(heads[i][0], s),
             len(factors_like(heads[i], t)),
             heads[i][0].op is exp,
@@ -149,7 +149,7 @@ def _has_several(p: Term, s: State) -> bool:
     return bool(several) and sum(v not in s for v in unknowns(inside)) > 1
 
 
-def _is_open_sum(p: Term) -> bool:
+def is_open_sum(p: Term) -> bool:
     """Whether an operand is a sum of several variables: Γ(x + y) may be divided in many ways, until x is known."""
     return p.op.elementwise and any(
         is_term(rand) and rand.op.as_sum and len(unknowns(rand)) > 1 for rand in p.rands

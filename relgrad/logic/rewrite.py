@@ -24,6 +24,7 @@ from relgrad.errors import ShapeError
 from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to, fitted
 from relgrad.logic.conditions import Goal, is_nonzero, may_hold, tests_of
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, quotient, whole
+from relgrad.logic.heads import is_open_sum
 from relgrad.logic.index import Filed, Pattern, head_key, heads_inside, sum_heads, summand_heads
 from relgrad.logic.match import match, match_one, match_operands, match_parts
 from relgrad.logic.multisets import PRODUCTS, SUMS, THEORIES
@@ -618,7 +619,9 @@ def _sums_in(t: Any) -> Number:
 
 
 CHOICE = 4
-"""So many parts are looked at where any of a kind would do."""
+"""So many exponentials are taken where any would do."""
+TRIES = 256
+"""So many parts of a kind are tried for one of a pattern's."""
 
 
 class Change(NamedTuple):
@@ -675,7 +678,12 @@ class Wide:
         # Of exponentials any number may belong together, so they are no good place to begin; of parts that are equally
         # rare, the one with most sums says most.
         found = {
-            (p, key): (p.op is exp and len(pattern) > 1, len(self.parts.like(key)), -_sums_in(p))
+            (p, key): (
+                p.op is exp and len(pattern) > 1,
+                is_open_sum(p),
+                len(self.parts.like(key)),
+                -_sums_in(p),
+            )
             for p in pattern
             if not (is_variable(p) or p.ground)
             for key in self.parts.heads(p)
@@ -703,8 +711,9 @@ class Wide:
         offset, pattern = self.theory.view(left.term)[:2]
         amounts, k = self.parts.amounts, pattern[p]
         scale = Fraction(amounts[part]) / k
+        others = {q: scale * e for q, e in pattern.items() if q is not p}
         for state in match_one(self.theory, p, k, part, {}):
-            chosen = self._concerned({q: scale * e for q, e in pattern.items() if q is not p}, part, state)
+            chosen = next(self._concerned(others, (part,), state), None)
             if chosen is None:
                 continue
             chosen = {part: amounts[part], **chosen}
@@ -721,27 +730,42 @@ class Wide:
                 return Change(rewrite.state, before, rewrite.term)
         return None
 
-    def _concerned(self, pattern: dict[Any, Number], taken: Any, s: State) -> dict[Any, Number] | None:
-        """f(x) + g(x) where f(a) is taken → g(a), with its amount; None where a part that must be there is missing."""
-        chosen: dict[Any, Number] = {}
+    def _concerned(
+        self, pattern: dict[Any, Number], taken: tuple[Any, ...], s: State
+    ) -> Iterator[dict[Any, Number]]:
+        """f(x) + g(x) + h(y) where f(a) is taken → g(a), h(b):
+        the other parts, with their amounts; none where one that must be there is missing.
+        """
+        known: dict[Any, Number] = {}
+        unknown: dict[Any, Number] = {}
         amounts = self.parts.amounts
         for q, amount in pattern.items():
             try:
                 q = reify_term(q, s)
             except ShapeError:
-                return None  # what was bound does not go together
-            if is_variable(q):
-                return None
-            if unknowns(q):
-                like = self.parts.like(head_key(q.op), None if q.op is exp else amount)
-                fitting = list(islice((c for c in like if c is not taken), CHOICE))
-                if not fitting:
-                    return None
-                chosen.update((c, amounts[c]) for c in fitting)
+                return  # what was bound does not go together
+            if is_variable(q) or unknowns(q):
+                unknown[q] = amount
                 continue
             for needed, k in self.theory.view(q)[1].items():
                 part = self.parts.member(needed)
                 if part is None or (amounts[part] > 0) != (k * amount > 0):
-                    return None
-                chosen[part] = amounts[part]
-        return chosen
+                    return
+                known[part] = amounts[part]
+        if not unknown:
+            yield known
+        elif heads := [q for q in unknown if not is_variable(q)]:
+            q = min(heads, key=is_open_sum)
+            amount = unknown.pop(q)
+            like = self.parts.like(head_key(q.op), None if q.op is exp else amount)
+            fitting = [c for c in islice(like, TRIES) if c not in taken]
+            # Of exponentials any number may belong together.
+            groups = (
+                [((*fitting[:CHOICE],), [s])]
+                if q.op is exp and fitting
+                else (((c,), match_one(self.theory, q, amount, c, s)) for c in fitting)
+            )
+            for group, states in groups:
+                for state in states:
+                    for rest in self._concerned(unknown, (*taken, *group), state):
+                        yield {c: amounts[c] for c in group} | known | rest

@@ -71,6 +71,25 @@ def _gamma_tail(upper: int, a: Any, x: Any) -> Any:
         return (x.gamma_upper if upper else x.gamma_lower)(a, regularized=1)
 
 
+def _beta_tail(a: Any, b: Any, x: Any) -> Any:
+    """I_x(a, b) = x^a·(1 − x)^b·₂F₁(a + b, 1; a + 1; x)/(a·B(a, b)), of positive terms below the mean (DLMF 8.17.8);
+    1 − I_{1−x}(b, a) above.
+    """
+    if x < 0 or x > 1:
+        return x * math.nan
+    if not x < (a + 1) / (a + b + 2):
+        return 1 - _beta_series(b, a, 1 - x)
+    return _beta_series(a, b, x)
+
+
+def _beta_series(a: Any, b: Any, x: Any) -> Any:
+    from flint import arb
+
+    a, b = arb(a), arb(b)
+    beta = (a.lgamma() + b.lgamma() - (a + b).lgamma()).exp()
+    return x**a * (1 - x) ** b * x.hypgeom_2f1(a + b, 1, a + 1) / (a * beta)
+
+
 _GAMMA = _Distribution(
     lambda a, x: xlogy(a - 1, x) - x - gammaln(a),
     _gamma_cumulant,
@@ -81,10 +100,7 @@ _GAMMA = _Distribution(
 _BETA = _Distribution(
     lambda a, b, x: xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b),
     _beta_cumulant,
-    (
-        lambda a, b, x: x.beta_lower(a, b, regularized=1),
-        lambda a, b, x: (1 - x).beta_lower(b, a, regularized=1),
-    ),
+    (_beta_tail, lambda a, b, x: _beta_tail(b, a, 1 - x)),
     (0, 0),
 )
 _TAILS = {"gammainc": (_GAMMA, 0), "gammaincc": (_GAMMA, 1), "betainc": (_BETA, 0), "betaincc": (_BETA, 1)}
@@ -297,12 +313,12 @@ def _student_cumulant(n: int, v: Any, t: Any) -> Any:
 
 def _student_middle(v: Any, t: Any) -> Any:
     """F(|t|) − 1/2 = I_w(1/2, v/2)/2, w = t²/(v + t²)."""
-    return (t * t / (v + t * t)).beta_lower(0.5, v / 2, regularized=1) / 2
+    return _beta_tail(0.5, v / 2, t * t / (v + t * t)) / 2
 
 
 def _student_tail(v: Any, t: Any) -> Any:
     """1 − F(|t|) = I_w(v/2, 1/2)/2, w = v/(v + t²)."""
-    return (v / (v + t * t)).beta_lower(v / 2, 0.5, regularized=1) / 2
+    return _beta_tail(v / 2, 0.5, v / (v + t * t)) / 2
 
 
 def _student_ball(v: Any, t: Any) -> Any:
