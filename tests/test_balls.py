@@ -22,6 +22,7 @@ from relgrad.kernels.doubled.number import Undecided
 from relgrad.kernels.doubled.precise import Again
 from relgrad.kernels.extended.number import Extended
 from relgrad.op import as_term
+from relgrad.ops.distributions import betainc, betaincc
 from relgrad.ops.special import erfc, ndtr
 
 AROUND = np.array([-7.25, -1.5, -0.3, -1e-9, 1e-12, 0.2, 0.9999, 1.0001, 2.5, 11.0])
@@ -262,3 +263,18 @@ def test_a_term_in_as_many_digits_as_it_takes():
     assert np.isinf(Balls.nearest(as_term((x - x) / (x - x)), at, 100).bound)
     assert np.isinf(Balls.nearest(as_term(x - 0.1234567890123456), at, 100).bound)
     assert Balls.nearest(as_term(1 - np.cos(x)), at, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "x"), [(1.5, 1000.0, 0.5), (1000.0, 2.0, 0.9), (3.0, 1e-100, 0.6), (0.3, 0.7, 1.0)]
+)
+def test_incomplete_beta_functions_of_balls_keep_their_digits(a, b, x):
+    """I_x(a, b) + I_{1 − x}(b, a) = 1 in all digits of both, on either side of the mean; NaN outside of [0, 1]."""
+    with numbers._precision(1000):
+        ball = [flint.arb(v) for v in (a, b, x)]
+        lower, upper = (op.ball(*ball) for op in (betainc, betaincc))
+        assert min(v.rel_accuracy_bits() for v in (lower, upper) if v != 0) > 500
+        assert (lower + upper).overlaps(flint.arb(1))
+        assert betainc.ball(ball[0], ball[1], flint.arb(1.5)).is_nan()
+    with mpmath.workdps(30):
+        assert float(lower) == pytest.approx(float(mpmath.betainc(a, b, 0, x, regularized=True)), rel=1e-14)

@@ -1427,3 +1427,23 @@ def test_what_is_no_number_is_near_nothing(x):
     share = lambda x: np.sum(np.exp(x) / np.sum(np.exp(x)) * np.array([1.0, 0.0]))
     with np.errstate(all="ignore"):
         assert np.all(np.isnan(rg.hessian(share)(np.array(x))))
+
+
+@pytest.mark.parametrize(
+    ("fun", "args"),
+    [
+        (lambda a, x: np.where(a > 0, np.exp(-a * x) / (1 + a), np.nan), (0.3, 0.5)),
+        (lambda a, x: np.tanh(1e3 * (a - x)) + a, (0.3, 0.5)),
+    ],
+    ids=["undefined by choice", "steep"],
+)
+def test_no_series_is_looked_for_where_floats_keep_all_digits(
+    fun: Callable[..., Any], args: Sequence[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at = list[line.Line]()
+    first = along._first
+    monkeypatch.setattr(
+        along, "_first", lambda t, x, to, *more: looked_at.append(to) or first(t, x, to, *more)
+    )
+    np.testing.assert_allclose(rg.stabilize(fun)(*args), fun(*args), rtol=1e-14)
+    assert all(to.is_endless for to in looked_at)

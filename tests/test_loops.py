@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counting import chain, counted
+from counting import calls, chain, counted
 from scipy import special
 
 import relgrad as rg
@@ -280,6 +280,27 @@ def test_twice_the_rounds_are_twice_the_steps(make: Callable[[int], Callable[...
         np.testing.assert_allclose(slope(z), rg.grad(make(n), strategy="naive")(z), rtol=1e-7, atol=1e-15)
     few, some, many = (len(slope.explain(z).steps) for slope in of.values())
     assert many - some < 2.6 * max(some - few, few)
+
+
+def test_sines_of_sums_are_shared_out_only_beside_those_of_their_summands():
+    """sin(x + y) − 2·sin x + sin(x − y) is no part of Σ sin θᵢ, whose angles are sums of all that went before."""
+
+    def swinging(n: int) -> Callable[..., Any]:
+        def f(z: Any) -> Any:
+            angle, speed = z[0], z[1]
+            energy = 0.0
+            for _ in range(n):
+                speed = speed - 0.49 * np.sin(angle)
+                angle = angle + 0.05 * speed
+                energy = energy + 9.8 * (1 - np.cos(angle))
+            return energy
+
+        return f
+
+    z = np.array([0.3, 0.5])
+    few, many = (calls(lambda n=n: rg.grad(swinging(n))(z)) for n in (8, 16))
+    assert many < 3 * few
+    np.testing.assert_allclose(rg.grad(swinging(8))(z), rg.grad(swinging(8), strategy="naive")(z), rtol=1e-12)
 
 
 def test_sums_of_a_recurrence_keep_their_beginnings():

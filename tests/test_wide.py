@@ -57,6 +57,16 @@ def test_a_relation_applies_wherever_its_parts_stand_in_a_product(n):
     assert np.isfinite(rg.stabilize(f)(X)).all()
 
 
+def test_a_second_difference_is_found_among_other_sines():
+    """sin(x + h) − 2·sin x + sin(x − h) + Σ sin aᵢ − 2·Σ sin bᵢ: the sine of one argument is looked for first."""
+
+    def f(x, h):
+        more = sum(np.sin(x * k + 0.3 * k * k) - 2 * np.sin(h * k + 0.3 * k) for k in range(1, 12))
+        return more + np.sin(x + h) - 2 * np.sin(x) + np.sin(x - h)
+
+    assert names(f, 0.7, 1e-5)["second_difference_of_sine"] == 1
+
+
 @pytest.mark.parametrize("n", [10, 100])
 def test_what_cancels_cancels_however_far_apart(n):
     def f(x):
