@@ -1427,3 +1427,12 @@ def test_what_is_no_number_is_near_nothing(x):
     share = lambda x: np.sum(np.exp(x) / np.sum(np.exp(x)) * np.array([1.0, 0.0]))
     with np.errstate(all="ignore"):
         assert np.all(np.isnan(rg.hessian(share)(np.array(x))))
+
+
+@pytest.mark.parametrize("y", [-0.02, -1e-3, 1e-5, -1e-200])
+def test_a_power_of_the_distance_is_no_series_on_the_line(y: float) -> None:
+    """t^y = e^(y·log t) is 0 or ∞ at t = 0, and not what y·log t is a little beside it."""
+    f = lambda x, y: np.cosh(np.abs(x * y) ** (x - y))
+    for how in ({}, {"validate": False}):
+        with np.errstate(all="ignore"):
+            assert rg.stabilize(f, **how)(0.0, y) == f(np.float64(0.0), np.float64(y))
