@@ -61,7 +61,7 @@ def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool)
         found = mapped(lowered, found)
         if told:
             return found, stayed
-        return found if stayed else filled(found, function, args, kwargs)
+        return found if stayed else filled(found, lambda: function(*args, **kwargs), (args, kwargs))
 
     return call
 
@@ -82,15 +82,18 @@ def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any, 
         return None
 
 
-def filled(found: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """NaN, y → y: a result of extended range with the floats' own where that is NaN, of arguments that are infinite.
+def filled(found: Any, plain: Callable[[], Any], given: Any) -> Any:
+    """NaN, () → y → y: a result with the floats' own where that is NaN, if something given is not finite, or a divisor 0.
 
-    A function without a rule for extended range may not know huge numbers; nor do floats that left their range.
+    Equations hold for numbers, and ∞ is none: tanh(x/y)/x is 1/x at y = 0, but not as tanh(z)/z · 1/y.
     """
-    if not has_nan(found) or all(np.all(np.isfinite(x)) for x in parts((args, kwargs)) if is_floating(x)):
+    if not has_nan(found):
         return found
-    with np.errstate(all="ignore"):
-        return paired(_filled, found, function(*args, **kwargs))
+    poles: list[Any] = []
+    with np.errstate(all="ignore", divide="call", call=lambda *told: poles.append(told)):
+        numbers = plain()
+    known = not poles and all(np.isfinite(x).all() for x in parts(given) if is_floating(x))
+    return found if known else paired(_filled, found, numbers)
 
 
 def _filled(x: Any, plain: Any) -> Any:
