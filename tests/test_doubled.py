@@ -1116,6 +1116,13 @@ def test_exponents_of_large_parts_are_watched(f, truth, g):
         assert all(abs(a - b) <= 1e-15 * abs(b) for a, b in zip(got, want, strict=True) if abs(b) > 1e-300)
 
 
+def test_an_exponent_is_watched_where_its_divisor_shares_an_argument_with_a_part():
+    """((x − z) − x·y)/((x − z) + x·y) = −1 at x = z, but x·(1 − y) − z has lost x·y beside x."""
+    x = 3.1e-16
+    f = lambda x, y, z: np.exp2(((x - z) - x * y) / ((x - z) + x * y))
+    assert rg.stabilize(f)(x, x, x) == 0.5
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1, (0, 2)])
 def test_scales_of_exponents_may_have_fewer_axes_than_what_is_summed(axis):
     x = np.random.default_rng(0).uniform(1, 2, size=(2, 3, 4))

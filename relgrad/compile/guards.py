@@ -512,7 +512,7 @@ class _Guards:
     def _guard_of_exponent(self, u: Term) -> Iterator[Term]:
         """exp((x·y − x)/c) → cancels(max(|x·y − x|, |c|), x): digits after the point are those that large parts leave.
 
-        Parts of inputs that no other part has are as sensitive to these as to rounding.
+        Parts of inputs that neither another part nor the divisor has are as sensitive to these as to rounding.
         """
         scale = one = constant(1, u.type.dtype)
         while u.op in (negative, multiply, divide) or (isinstance(u.op, Squeeze) and not scale.type.ndim):
@@ -531,7 +531,7 @@ class _Guards:
             return
         if u.op in _SUMS:
             parts = _parts(u, self._is_closed)
-            inputs = [kept(x, "inputs", _inputs) for x, _ in parts]
+            inputs = [kept(x, "inputs", _inputs) for x in (scale, *[x for x, _ in parts])]
             if sum(map(len, inputs)) > len(frozenset().union(*inputs)) and _is_mixed(*parts.items()):
                 yield self._cancelling(size, sorted(parts, key=self._cost)[:-1], ())
         elif isinstance(u.op, Sum) and not all(self._exact[x] for x in _factors(u.rands[0])):
