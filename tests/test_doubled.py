@@ -1123,6 +1123,15 @@ def test_an_exponent_is_watched_where_its_divisor_shares_an_argument_with_a_part
     assert rg.stabilize(f)(x, x, x) == 0.5
 
 
+@pytest.mark.parametrize("log", [lambda u: np.log(np.abs(u)), np.log1p])
+def test_a_logarithm_that_vanishes_with_the_divisor_of_an_exponent_is_watched(log):
+    """exp(log(u)/(u − 1)) → e as u → 1, whatever log u has lost beside 1."""
+    x, y = 1.0, 2.0**-35
+    u = (lambda x, y: (x + y) / x**2) if log is not np.log1p else (lambda x, y: (x + y) / x**2 - 1)
+    f = lambda x, y: np.exp(log(u(x, y)) / ((x + y) - x**2))
+    assert abs(rg.stabilize(f)(x, y) - math.exp(1 - y / 2)) < 1e-14
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1, (0, 2)])
 def test_scales_of_exponents_may_have_fewer_axes_than_what_is_summed(axis):
     x = np.random.default_rng(0).uniform(1, 2, size=(2, 3, 4))
