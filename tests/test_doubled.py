@@ -1758,3 +1758,11 @@ def test_constants_are_the_numbers_that_they_name(x, number):
         assert abs(sum(map(mpf, map(float, found.parts[:2]))) - number()) < 1e-31
     assert found.bound < 2.0**-100
     assert written(np.float64(1 / 3)).bound > 0
+
+
+def test_turns_are_taken_off_the_angle_of_a_cardinal_sine():
+    x = 1e5 + 0.3
+    with mpmath.workdps(60):
+        u = mpmath.pi * (mpf(x) ** 2 - mpf(x))
+        want = mpmath.sin(u) / u
+        assert abs(rg.stabilize(lambda x: np.sinc(x * x - x))(x) - want) <= 1e-15 * abs(want)
