@@ -54,10 +54,9 @@ SPREAD, TINY = 4.0, 2.0**-60
 """Each term is this times the distance as large as the one before, or less, as the number of terms is chosen."""
 
 NEXT = 2.0**-500
-"""The distance at which logarithms are taken on a line itself, where they have no value."""
-
-UNBOUNDED = 2.0**1000
-"""Their error there: t·log t is 0, but t^y = e^(y·log t) is no series, however small y is."""
+"""The distance at which logarithms are taken on a line itself, where they have no value: t·log t is 0, but t^y =
+e^(y·log t) is no series, however small y is.
+"""
 
 DIGITS, MORE = 55, 3
 """So many bits are asked for; the last terms are counted as errors."""
@@ -203,9 +202,9 @@ class Line(NamedTuple):
         """t → log t ± 4ε·|log t| at the entries of a term, as a function of that; without bound on the line, at t = 0."""
         on = in_floats(distance) == 0
         value = np.log(distance + on * NEXT)
-        error = np.where(on, UNBOUNDED, 0.0 if isinstance(value, Doubled) else 4 * EPS * np.abs(value))
+        error = np.where(on, np.inf, 0.0 if isinstance(value, Doubled) else 4 * EPS * np.abs(value))
         if isinstance(value, Doubled):
-            value = value + Doubled(0.0 * error, 0.0 * error, error)
+            value = value + Doubled(np.zeros(np.shape(on)), np.zeros(np.shape(on)), error)
 
         def at(t: Term | None) -> Coefficient:
             if self.whole or self.moved.size == 1:
