@@ -85,14 +85,15 @@ def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any, 
 def filled(found: Any, plain: Callable[[], Any], given: Any) -> Any:
     """NaN, () → y → y: a result with the floats' own where that is NaN, if something given is not finite, or a divisor 0.
 
-    Equations hold for numbers, and ∞ is none: tanh(x/y)/x is 1/x at y = 0, but not as tanh(z)/z · 1/y.
+    Equations hold for numbers, and ∞ is none: tanh(x/y)/x is 1/x at y = 0, but not as tanh(z)/z · 1/y. A divisor that
+    may be 0 for being out of range tells nothing.
     """
     if not has_nan(found):
         return found
-    poles: list[Any] = []
-    with np.errstate(all="ignore", divide="call", call=lambda *told: poles.append(told)):
+    told: set[str] = set()
+    with np.errstate(all="call", invalid="ignore", call=lambda kind, _: told.add(kind)):
         numbers = plain()
-    known = not poles and all(np.isfinite(x).all() for x in parts(given) if is_floating(x))
+    known = told != {"divide by zero"} and all(np.isfinite(x).all() for x in parts(given) if is_floating(x))
     return found if known else paired(_filled, found, numbers)
 
 
