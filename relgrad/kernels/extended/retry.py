@@ -83,7 +83,7 @@ def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any, 
 
 
 def filled(found: Any, plain: Callable[[], Any], given: Any) -> Any:
-    """NaN, () → y → y: a result with the floats' own where that is NaN, if something given is not finite, or a divisor 0.
+    """NaN, () → y → y: a result with the floats' own where that is NaN, if what is given is not finite, or a divisor 0.
 
     Equations hold for numbers, and ∞ is none: tanh(x/y)/x is 1/x at y = 0, but not as tanh(z)/z · 1/y. A divisor that
     may be 0 for being out of range tells nothing.
