@@ -125,7 +125,7 @@ def unguarded(t: Term, better: Callable[[Term], Term]) -> Term | None:
 
 
 def elsewhere(t: Term, better: Callable[[Term], Term]) -> Term | None:
-    """where(‖x‖ > 0, x/where(‖x‖ > 0, ‖x‖, 1), 0) → where(‖x‖ > 0, unit(x), 0): a choice by one point whose other branch
+    """where(‖x‖ > 0, x/where(‖x‖ > 0, ‖x‖, 1), 0) → where(‖x‖ > 0, unit(x), 0): a choice by a point whose other branch
     is rewritten as what it is elsewhere, if that is defined at the point, too; or None.
     """
     found = isolated(t)

@@ -199,7 +199,7 @@ class Line(NamedTuple):
         return of * (follows > 0) if still == 0.0 else np.where(follows > 0, of, still)
 
     def logarithm(self, distance: Any) -> Callable[[Term | None], Coefficient]:
-        """t → log t ± 4ε·|log t| at the entries of a term, as a function of that; without bound on the line, at t = 0."""
+        """t → log t ± 4ε·|log t| at the entries of a term, as a function of that; ± ∞ on the line, at t = 0."""
         on = in_floats(distance) == 0
         value = np.log(distance + on * NEXT)
         error = np.where(on, np.inf, 0.0 if isinstance(value, Doubled) else 4 * EPS * np.abs(value))

@@ -51,7 +51,7 @@ def _unsigned(t: Term, there: Collection[Term], deep: int = _DEEP) -> Term:
 
 
 def _turns(t: Term, there: Collection[Term], deep: int) -> bool:
-    """−2·u, y·(x − 1) of y·x − y: whether algebra has put a number below zero, or a sum, among the factors of a term."""
+    """−2·u, y·(x − 1) of y·x − y: whether algebra put a number below zero, or a sum, among the factors of a term."""
     if is_constant(t):
         return bool((t.op.value < 0).any())
     if t in there or not deep:

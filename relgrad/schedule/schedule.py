@@ -796,8 +796,8 @@ def _cancels_inside(t: Term, within: int) -> bool:
 
 
 def _is_late(t: Term) -> bool:
-    """Whether a term may be folded, or have a factor 0, or be a mask into which factors sink, or a logarithm of what may
-    be near one.
+    """Whether a term may be folded, or have a factor 0, or be a mask into which factors sink, or a logarithm of what
+    may be near one.
     """
     return _of_constants(t) or any(map(is_zero, t.rands)) or is_masking(t) or may_be_near_zero(t)
 
