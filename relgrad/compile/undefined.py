@@ -1,4 +1,4 @@
-"""Programs that are NaN where, as written they are undefined, or beside what is not finite only where they are NaN."""
+"""Programs that are NaN where, as written, they are undefined, beside what is not finite only where they are NaN."""
 
 from __future__ import annotations
 
