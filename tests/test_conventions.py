@@ -391,6 +391,8 @@ SIGNS: dict[str, Any] = {
     "twice": lambda x: 1 / (2 - 2 * np.exp(x - 1)),
     "an angle": lambda x: np.arctan2(1 - np.exp(x - 1), -1.0),
     "a sign": lambda x: np.copysign(1.0, 1 - np.exp(x - 1)),
+    "a factor taken out": lambda x: np.arctan2(x * (x * x) - x, -1.0),
+    "a factor taken out of a product": lambda x: np.arctan2(0.0, (x + 1) * x - 2 * x) + 1 / (x * (x * x) - x),
     "as it is written": lambda x: 1 / -np.log(x * x),
 }
 

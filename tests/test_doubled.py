@@ -1116,6 +1116,22 @@ def test_exponents_of_large_parts_are_watched(f, truth, g):
         assert all(abs(a - b) <= 1e-15 * abs(b) for a, b in zip(got, want, strict=True) if abs(b) > 1e-300)
 
 
+def test_an_exponent_is_watched_where_its_divisor_shares_an_argument_with_a_part():
+    """((x − z) − x·y)/((x − z) + x·y) = −1 at x = z, but x·(1 − y) − z has lost x·y beside x."""
+    x = 3.1e-16
+    f = lambda x, y, z: np.exp2(((x - z) - x * y) / ((x - z) + x * y))
+    assert rg.stabilize(f)(x, x, x) == 0.5
+
+
+@pytest.mark.parametrize("log", [lambda u: np.log(np.abs(u)), np.log1p])
+def test_a_logarithm_that_vanishes_with_the_divisor_of_an_exponent_is_watched(log):
+    """exp(log(u)/(u − 1)) → e as u → 1, whatever log u has lost beside 1."""
+    x, y = 1.0, 2.0**-35
+    u = (lambda x, y: (x + y) / x**2) if log is not np.log1p else (lambda x, y: (x + y) / x**2 - 1)
+    f = lambda x, y: np.exp(log(u(x, y)) / ((x + y) - x**2))
+    assert abs(rg.stabilize(f)(x, y) - math.exp(1 - y / 2)) < 1e-14
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1, (0, 2)])
 def test_scales_of_exponents_may_have_fewer_axes_than_what_is_summed(axis):
     x = np.random.default_rng(0).uniform(1, 2, size=(2, 3, 4))
@@ -1742,3 +1758,11 @@ def test_constants_are_the_numbers_that_they_name(x, number):
         assert abs(sum(map(mpf, map(float, found.parts[:2]))) - number()) < 1e-31
     assert found.bound < 2.0**-100
     assert written(np.float64(1 / 3)).bound > 0
+
+
+def test_turns_are_taken_off_the_angle_of_a_cardinal_sine():
+    x = 1e5 + 0.3
+    with mpmath.workdps(60):
+        u = mpmath.pi * (mpf(x) ** 2 - mpf(x))
+        want = mpmath.sin(u) / u
+        assert abs(rg.stabilize(lambda x: np.sinc(x * x - x))(x) - want) <= 1e-15 * abs(want)

@@ -560,3 +560,11 @@ def test_rows_of_large_arrays_are_those_of_small_ones(kernel: Any, count: int, l
     np.testing.assert_array_equal(kernel(*arrays), want)
     np.testing.assert_array_equal(kernel(*[x[:, None] for x in arrays], axis=(1, 2)), want[:, None])
     np.testing.assert_array_equal(kernel(*[x.T for x in arrays], axis=0), want.T)
+
+
+@pytest.mark.parametrize(("y", "e"), [(1e-165, 1e-320), (0.0, 1e-315), (1e-300, 5e-324), (-1e-165, 1e-320)])
+def test_roots_of_quadratics_have_all_digits_of_what_is_denormal(y, e):
+    """√(y² + e) − y for an e that has few bits: the root has as many as any."""
+    with mp.workprec(4000):
+        want = mp.sqrt(mp.mpf(y) ** 2 + mp.mpf(e)) - mp.mpf(y)
+        assert abs(K.quadratic_root(1.0, y, e) - want) <= 4e-16 * want

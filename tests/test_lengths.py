@@ -98,6 +98,31 @@ def test_slopes_along_directions(strategy: str) -> None:
     np.testing.assert_allclose(rg.grad(pulled, strategy=strategy)(np.zeros(3)), 2 * a, rtol=1e-15)
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    "direction",
+    [
+        lambda w, n: np.where(n > 0, w / np.where(n > 0, n, 1.0), 0.0),
+        lambda w, n: np.where(n == 0, w, w / np.where(n == 0, 1.0, n)),
+        lambda w, n: np.where(n > 0, w / n, w),
+    ],
+)
+def test_a_direction_that_is_guarded_is_one(direction: Callable[[Any, Any], Any], strategy: str) -> None:
+    """where(‖w‖ > 0, w/where(‖w‖ > 0, ‖w‖, 1), 0) = w/‖w‖: the slope of sin‖w‖·w/‖w‖ at 0 is 1, however w/‖w‖ is kept
+    from 0/0.
+    """
+
+    def along(w: Any) -> Any:
+        n = np.linalg.norm(w)
+        return np.sin(n) * direction(w, n)
+
+    for w in (np.zeros(2), np.zeros(1)):
+        np.testing.assert_allclose(rg.jacobian(along, strategy=strategy)(w), np.eye(len(w)), rtol=1e-15)
+    w = np.array([0.3, -0.4])
+    want = np.sin(0.5) / 0.5 * np.eye(2) + (np.cos(0.5) - np.sin(0.5) / 0.5) * np.outer(w, w) / 0.25
+    np.testing.assert_allclose(rg.jacobian(along, strategy=strategy)(w), want, rtol=1e-14)
+
+
 def rotation(w: Any) -> Any:
     """Rodrigues' formula as it is written in textbooks."""
     angle = np.linalg.norm(w)

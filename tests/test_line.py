@@ -1447,3 +1447,24 @@ def test_no_series_is_looked_for_where_floats_keep_all_digits(
     )
     np.testing.assert_allclose(rg.stabilize(fun)(*args), fun(*args), rtol=1e-14)
     assert all(to.is_endless for to in looked_at)
+
+
+@pytest.mark.parametrize("y", [-0.02, -1e-3, 1e-5, -1e-200])
+def test_a_power_of_the_distance_is_no_series_on_the_line(y: float) -> None:
+    """t^y = e^(y·log t) is 0 or ∞ at t = 0, and not what y·log t is a little beside it."""
+    f = lambda x, y: np.cosh(np.abs(x * y) ** (x - y))
+    for how in ({}, {"validate": False}):
+        with np.errstate(all="ignore"):
+            assert rg.stabilize(f, **how)(0.0, y) == f(np.float64(0.0), np.float64(y))
+
+
+def test_what_has_no_bound_on_a_line_does_not_vanish_there() -> None:
+    """√(f² + g²) → |g| where f → 0 as 1/log t does: its leading term is not 0 but for rounding, but unknown."""
+
+    def f(x: Any, y: Any) -> Any:
+        u = y * np.log(np.abs(y / (x - y)))
+        return np.sqrt(((np.exp(u) - 1) / u) ** 2 + np.expm1(-np.hypot(x - y, x * y)) ** 2)
+
+    x = np.float64(-2.71e-8)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(rg.stabilize(f)(x, x), f(x, x), rtol=1e-12)

@@ -407,6 +407,25 @@ def test_what_is_a_number_at_infinity_as_written_is_one(f: Any, sign: float) -> 
         assert type(made) is type(written)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: np.tanh(x / y) / x,
+        lambda x, y: (1 - np.exp(-x / y)) / x**2,
+        lambda x, y: np.arctan(x / (y - 1)) / x,
+        lambda x, y: np.minimum(2.0, x / y) / x,
+        lambda x, y: (x / y - 2) ** 2 - (x + y) ** 2,
+    ],
+)
+def test_what_is_a_number_beside_a_pole_as_written_is_one(f: Any) -> None:
+    """f̃(0) = f(0) where f̃ is NaN and f is not: tanh(x/y)/x is 1/x at y = 0, but not as tanh(z)/z · 1/y of z = x/y."""
+    for x, y in [(0.5, 0.0), (0.5, 1.0), (np.array([0.5, 2.0, 1e-9]), np.array([0.0, 3.0, 1.0]))]:
+        with np.errstate(all="ignore"):
+            written = f(np.asarray(x)[()], np.asarray(y)[()])
+            for how in ({}, {"strategy": "eager"}, {"precise": False}, {"validate": False}):
+                np.testing.assert_allclose(rg.stabilize(f, **how)(x, y), written, rtol=1e-7)
+
+
 def test_a_derivative_at_infinity_is_what_the_chain_rule_makes_of_it() -> None:
     decay = lambda t: 0.3 / 0.7 * (np.exp(-0.3 * t) - np.exp(-t))
     assert rg.grad(decay)(np.inf) == 0.0

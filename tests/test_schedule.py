@@ -155,3 +155,10 @@ def test_a_gradient_whose_values_are_rewritten_in_a_circle_is_expanded():
     with warnings.catch_warnings():
         warnings.simplefilter("error", rg.RelgradWarning)
         assert not np.any(second(np.array([0.3, -2.0]), np.array([0.5, 2.0])))
+
+
+def test_what_folds_to_zero_takes_its_product_along():
+    """y·log|y/y| ⟶ y·log|1| ⟶ y·0 ⟶ 0: y² overflows where the product is nothing."""
+    f = rg.stabilize(lambda y: (y * np.log(np.abs(y / y))) ** 2)
+    assert f(1e200) == 0.0
+    np.testing.assert_array_equal(f(np.array([1e200, 2.0])), np.zeros(2))

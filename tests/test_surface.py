@@ -94,6 +94,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "subtract.reduce": lambda x: np.subtract.reduce(np.outer(x, x), axis=1, keepdims=True, initial=2.0),
     "divide.reduce": lambda x: np.divide.reduce(x),
     "hypot.reduce": lambda x: np.hypot.reduce(x),
+    "hypot.reduce of none": lambda x: np.hypot.reduce(np.outer(x[:0], x)),
+    "logaddexp.accumulate of none": lambda x: np.logaddexp.accumulate(np.outer(x, x[:0]), axis=1),
     "hypot.reduce of one": lambda x: np.hypot.reduce(-x[None]),
     "hypot.reduceat of one": lambda x: np.hypot.reduceat(-x, [0, 3]),
     "logical_and.reduceat of one": lambda x: np.logical_and.reduceat(-x, [0, 3]),

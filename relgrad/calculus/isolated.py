@@ -124,6 +124,39 @@ def unguarded(t: Term, better: Callable[[Term], Term]) -> Term | None:
     return new if new is not None and _agree(found, new) else None
 
 
+def elsewhere(t: Term, better: Callable[[Term], Term]) -> Term | None:
+    """where(‖x‖ > 0, x/where(‖x‖ > 0, ‖x‖, 1), 0) → where(‖x‖ > 0, unit(x), 0): a choice by a point whose other branch
+    is rewritten as what it is elsewhere, if that is defined at the point, too; or None.
+    """
+    found = isolated(t)
+    if found is None or found.asked is not t.rands[0]:
+        return None
+    new = fitted(better(found.other), t)
+    if new is None or new in t.rands or not _is_defined(new, found.point):
+        return None
+    return where.make_node(found.asked, *[x if x is found.at else new for x in t.rands[1:]])
+
+
+def _is_defined(t: Term, point: Point) -> bool:
+    """unit(x) at x == 0 → True;    x/‖x‖ → False: whether all that a term is computed of is a number at a point."""
+    u, value, _ = point
+    x = term(Input("u", u.type, symbol=True))
+    (t,) = substitute([t], {u: x})
+    nodes = [n for n in subterms(t) if not n.rands and type(n.op) is not Constant]
+    sized = all(isinstance(n.type, ArrayType) and None not in n.type.shape for n in nodes)
+    if not sized or not isinstance(value, float):
+        return False
+    rng = np.random.default_rng(0)
+    drawn = {n: _numbers(n.type, rng, signed=False) for n in nodes if n is not x}
+    drawn[x] = np.full(x.type.shape, value, x.type.dtype)
+    inner = [n for n in subterms(t) if n.rands and n.type.differentiable]
+    try:
+        with np.errstate(all="ignore"):
+            return all(np.isfinite(v).all() for v in interpret(inner, drawn))
+    except RAISED:
+        return False
+
+
 def near_points(roots: Sequence[Term], near: Callable[[Term], Term]) -> list[Term]:
     """where(x == y, x, (x − y)/log(x/y)) ⟶ (x − y)/log(x/y), of which `near` gives the limit x at y.
 

@@ -54,7 +54,9 @@ SPREAD, TINY = 4.0, 2.0**-60
 """Each term is this times the distance as large as the one before, or less, as the number of terms is chosen."""
 
 NEXT = 2.0**-500
-"""The distance at which logarithms are taken on a line itself, where they have no value."""
+"""The distance at which logarithms are taken on a line itself, where they have no value: t·log t is 0, but t^y =
+e^(y·log t) is no series, however small y is.
+"""
 
 DIGITS, MORE = 55, 3
 """So many bits are asked for; the last terms are counted as errors."""
@@ -197,12 +199,12 @@ class Line(NamedTuple):
         return of * (follows > 0) if still == 0.0 else np.where(follows > 0, of, still)
 
     def logarithm(self, distance: Any) -> Callable[[Term | None], Coefficient]:
-        """t → log t ± 4ε·|log t| at the entries of a term, as a function of that; ± |log t| on the line, at t = 0."""
+        """t → log t ± 4ε·|log t| at the entries of a term, as a function of that; ± ∞ on the line, at t = 0."""
         on = in_floats(distance) == 0
         value = np.log(distance + on * NEXT)
-        error = np.where(
-            on, np.abs(in_floats(value)), 0.0 if isinstance(value, Doubled) else 4 * EPS * np.abs(value)
-        )
+        error = np.where(on, np.inf, 0.0 if isinstance(value, Doubled) else 4 * EPS * np.abs(value))
+        if isinstance(value, Doubled):
+            value = value + Doubled(np.zeros(np.shape(on)), np.zeros(np.shape(on)), error)
 
         def at(t: Term | None) -> Coefficient:
             if self.whole or self.moved.size == 1:
@@ -599,10 +601,11 @@ def _summed(path: Path, body: Term, far: Any, start: Any, end: int) -> tuple[Any
             part = c[0] if k == 0 else c[0] * far**k
             total = total + part
             away = in_floats(far) ** k
+            lost = c[1] * away
             if k > 0 and path.has_logarithms:  # t·log t → 0, but t·e^(−log t) does not
                 beside = size(c[0]) * NEXT**k
-                error = error + np.where((in_floats(far) == 0) & ~(beside < NEXT**0.75), beside, 0.0)
-            error = error + c[1] * away + (0.0 if isinstance(part, Doubled) else 4 * EPS * np.abs(part))
+                lost = np.where(in_floats(far) != 0, lost, np.where(beside < NEXT**0.75, 0.0, beside))
+            error = error + lost + (0.0 if isinstance(part, Doubled) else 4 * EPS * np.abs(part))
             if k >= end - MORE:
                 error = error + size(part)
     return in_floats(total), error + (EPS * size(total) + total.bound if isinstance(total, Doubled) else 0.0)

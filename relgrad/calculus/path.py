@@ -322,7 +322,7 @@ class Path:
         algebra = self.algebra
         for k in range(x.start, self.most):
             c = x.at(k)
-            if c is None or (algebra.vanishes(c) and np.all(algebra.error(c) < np.inf)):
+            if c is None or algebra.vanishes(c):
                 continue
             if np.any(algebra.vanishing(c)):
                 break

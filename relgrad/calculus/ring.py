@@ -63,8 +63,8 @@ class Algebra:
         raise NotImplementedError
 
     def vanishes(self, c: Coefficient) -> bool:
-        """Whether a coefficient is zero but for rounding."""
-        return bool(np.all(self.vanishing(c)))
+        """Whether a coefficient is zero but for rounding, and not unknown."""
+        return bool(np.all(self.vanishing(c)) and np.all(self.error(c) < np.inf))
 
     def added(self, a: Coefficient, b: Coefficient, sign: int) -> Coefficient:
         """a ± b"""

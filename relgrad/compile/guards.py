@@ -462,13 +462,7 @@ class _Guards:
             yield self._cancelling(t, [(as_term(op.minuend(*map(Tracer, t.rands))), ())], axes)
         elif op.cancels == "difference" and not all(self._exact[x] for x in t.rands):
             yield self._cancelling(t, [(t.rands[1], ())], axes)
-        elif self._is_log_of_sum(t) and _may_vanish(t):
-            yield self._cancelling(t, [(constant(1, t.type.dtype), ())], axes)
-        elif op in (logaddexp, logaddexp2) and not all(self._exact[x] for x in t.rands):
-            if _may_vanish(t) and not any(range_of(x).nonnegative for x in t.rands):
-                yield self._cancelling(t, [(term(maximum, *t.rands), ())], axes)
-        elif op.cancels == "zeros" and not all(self._exact[x] for x in t.rands) and _may_vanish(t):
-            unit = t.rands[0] if len(t.rands) == 2 else constant(1, t.type.dtype)
+        elif (unit := self._unit(t)) is not None:
             yield self._cancelling(t, [(unit, ())], axes)
         elif _is_mirrored(t) and not all(self._exact[x] for x in t.rands[:2]):
             x, y, *_ = t.rands
@@ -509,16 +503,32 @@ class _Guards:
             x = next((y for y in x.rands if not is_constant(y)), x.rands[0])  # c·d is not folded out of range
         return not self._exact[x] and type(x.op) is not type(op)
 
-    def _guard_of_exponent(self, u: Term) -> Iterator[Term]:
-        """exp((x·y − x)/c) → cancels(max(|x·y − x|, |c|), x): digits after the point are those that large parts leave.
+    def _unit(self, t: Term) -> Term | None:
+        """log u → 1, log(e^x + e^y) → max(x, y): the size beside which a computed term is rounded that may vanish."""
+        exact = all(map(self._exact.get, t.rands))
+        if self._is_log_of_sum(t):
+            unit = constant(1, t.type.dtype)
+        elif t.op in (logaddexp, logaddexp2) and not exact:
+            unit = None if any(range_of(x).nonnegative for x in t.rands) else term(maximum, *t.rands)
+        elif t.op.cancels == "zeros" and not exact:
+            unit = t.rands[0] if len(t.rands) == 2 else constant(1, t.type.dtype)
+        else:
+            return None
+        return unit if unit is not None and _may_vanish(t) else None
 
-        Parts of inputs that no other part has are as sensitive to these as to rounding.
+    def _guard_of_exponent(self, u: Term) -> Iterator[Term]:
+        """exp((x·y − x)/c) → cancels(max(|x·y − x|, |c|), x): digits after the point are those that large parts leave;
+        exp(log(v)/c) → cancels(max(|log v|, |c|), 1) of a computed v and c, since the one may vanish with the other.
+
+        Parts of inputs that neither another part nor the divisor has are as sensitive to these as to rounding.
         """
         scale = one = constant(1, u.type.dtype)
+        divided = False
         while u.op in (negative, multiply, divide) or (isinstance(u.op, Squeeze) and not scale.type.ndim):
             x, *other = u.rands
             if u.op is multiply and x.op not in (*_SUMS, negative, multiply, divide):
                 x, other = other[0], [x]
+            divided |= u.op is divide and not is_constant(other[0])
             if other and u.op is divide and scale is one:
                 scale = other[0]
             elif other:
@@ -531,13 +541,15 @@ class _Guards:
             return
         if u.op in _SUMS:
             parts = _parts(u, self._is_closed)
-            inputs = [kept(x, "inputs", _inputs) for x, _ in parts]
+            inputs = [kept(x, "inputs", _inputs) for x in (scale, *[x for x, _ in parts])]
             if sum(map(len, inputs)) > len(frozenset().union(*inputs)) and _is_mixed(*parts.items()):
                 yield self._cancelling(size, sorted(parts, key=self._cost)[:-1], ())
         elif isinstance(u.op, Sum) and not all(self._exact[x] for x in _factors(u.rands[0])):
             if _is_mixed(((u.rands[0], ()), 1)):
                 yield term(Test("sum_cancels", u.op.axes), size, *u.rands)
             yield from self._guard_of_exponent(u.rands[0])
+        elif divided and (unit := self._unit(u)) is not None:
+            yield self._cancelling(size, [(unit, ())], ())
 
     def _cancelling(self, t: Term, parts: Sequence[Part], axes: tuple[int, ...]) -> Term:
         """t, [(a, ()), (b, (k, n))] → cancels(t, a, (b, k·n)): the test of a sum and its parts."""

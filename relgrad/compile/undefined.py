@@ -1,4 +1,4 @@
-"""Programs that are NaN where, as written, they are undefined, and at what is not finite only where they are NaN."""
+"""Programs that are NaN where, as written, they are undefined, beside what is not finite only where they are NaN."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import numpy as np
 from relgrad.compile.function import Beside, Compiled, compile_program
 from relgrad.compile.source import Source
 from relgrad.kernels import keeps_nan
-from relgrad.kernels.containers import parts
 from relgrad.kernels.extended.retry import filled
-from relgrad.kernels.numbers import has_nan, is_floating
+from relgrad.kernels.numbers import has_nan
 from relgrad.term import Term, subterms
 from relgrad.trace.trace import Traced
 from relgrad.types import ArrayType
@@ -57,7 +56,8 @@ def keep_undefined(
 def keep_numbers(
     compiled: Compiled, written: Callable[[], Compiled], outside: Mapping[Term, Any]
 ) -> Compiled:
-    """Return a program that has what is `written` where that is a number, it is NaN, and an argument is not finite.
+    """Return a program that has what is `written` where that is a number, and it is NaN, of an argument that is not
+    finite or of a divisor that is 0.
 
     The equations that it was made by hold for numbers: t·(1 − e⁻ᵃᵗ)/(at) is 1/a at t = ∞, but not as t·∫₀¹ e⁻ᵃᵗˢ ds.
     """
@@ -67,13 +67,10 @@ def keep_numbers(
 
         def call(*args: Any, **kwargs: Any) -> Any:
             found, nan = told(*args, **kwargs) if told else (function(*args, **kwargs), True)
-            if (
-                not nan
-                or not has_nan(found)
-                or all(_is_finite(x) for x in parts((args, kwargs, [*outside.values()])))
-            ):
+            if not nan or not has_nan(found):
                 return found
-            return filled(found, written().at(outside).function, args, kwargs)
+            plain = lambda: written().at(outside).function(*args, **kwargs)
+            return filled(found, plain, (args, kwargs, [*outside.values()]))
 
         return call
 
@@ -94,10 +91,6 @@ def keep_silent(compiled: Compiled, traced: Traced) -> Compiled:
         return replace(source, function=line + source.function)
 
     return Beside(compiled, traced.outside, lambda function, _: np.errstate(**kinds)(function), shown)
-
-
-def _is_finite(x: Any) -> bool:
-    return not is_floating(x) or bool(np.isfinite(x).all())
 
 
 def _computes(tests: Sequence[Term]) -> bool:

@@ -34,19 +34,28 @@ def without_negative_zeros(written: Sequence[Term], roots: Sequence[Term]) -> li
 
 
 def _unsigned(t: Term, there: Collection[Term], deep: int = _DEEP) -> Term:
-    """−u → 0 − u, √−u → √(0 − u), −2·u → 0 + −2·u: a term that is +0 where it is −0, if that was not written so."""
+    """−u → 0 − u, √−u → √(0 − u), −2·u → 0 + −2·u, y·(x − 1) → 0 + y·(x − 1): a term that is +0 where it is −0, if that
+    was not written so.
+    """
     op = t.op
     if t in there or not deep or not t.rands or t.type.dtype.kind != "f" or is_nonzero(t):
         return t
     zero = constant(0.0, t.type.dtype)
     if op is negative:
         return subtract.make_node(zero, *t.rands)
-    if op.distance is not None or (op in (multiply, divide) and any(map(_is_negative, t.rands))):
+    if op.distance is not None or (op in (multiply, divide) and _turns(t, there, deep)):
         return add.make_node(zero, t)
     if op in (sqrt, add, subtract, multiply, divide) or isinstance(op, (Expand, Squeeze, *FLOATING)):
         return remade(t, tuple([_unsigned(x, there, deep - 1) for x in t.rands]))
     return t
 
 
-def _is_negative(t: Term) -> bool:
-    return is_constant(t) and bool((t.op.value < 0).any())
+def _turns(t: Term, there: Collection[Term], deep: int) -> bool:
+    """−2·u, y·(x − 1) of y·x − y: whether algebra put a number below zero, or a sum, among the factors of a term."""
+    if is_constant(t):
+        return bool((t.op.value < 0).any())
+    if t in there or not deep:
+        return False
+    if t.op in (multiply, divide):
+        return any(_turns(x, there, deep - 1) for x in t.rands)
+    return t.op in (add, subtract) or t.op.distance is not None

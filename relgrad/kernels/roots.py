@@ -92,8 +92,8 @@ def quadratic_root(w: Any, y: Any, e: Any) -> Any:
     """
     root, k = _discriminant(w, y, e)
     scaled = np.ldexp(y, -k)
-    forward = np.ldexp(e / (root + scaled), -k)
-    forward = np.where(np.isfinite(forward), forward, np.ldexp(e, -k) / (root + scaled))
+    early, late = np.ldexp(e, -k) / (root + scaled), np.ldexp(e / (root + scaled), -k)
+    forward = np.where((k < 0) & np.isfinite(early) | ~np.isfinite(late), early, late)
     backward = np.ldexp((root - scaled) / w, k)
     backward = np.where(np.isfinite(backward) & (backward != 0), backward, np.ldexp(root - scaled, k) / w)
     value = np.where((y > 0) | ((y == 0) & (w == 0)), forward, backward)

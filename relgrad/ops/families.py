@@ -100,6 +100,7 @@ def _alternating(self: Family, n: int, x: Interval) -> Interval:
 class SincN(Family):
     """dⁿ/dxⁿ (sin(x)/x) = SincN(n)(x)."""
 
+    cancels = "turns"
     kernel = staticmethod(kernels.sinc_n)
     formula = staticmethod(lambda x: np.sin(x) / x)
 

@@ -465,6 +465,9 @@ def in_pieces(t: Term) -> Term | None:
 
 
 _DIVIDED = "a part of a divisor goes where two summands are brought over it"
+CANCEL_FACTORS = Law(
+    "cancel_factors", cancelled_product, "factors meet their inverses, or exponentials each other", PRODUCT
+)
 AFTER = (
     Law("cancel_summands", cancelled_sum, "summands meet their negatives", SUM),
     Law("multiply_out", factored_sum, "a part of a summand that is multiplied out meets another", SUM),
@@ -487,12 +490,7 @@ AFTER = (
     Law("lacking_entropy", lacking_entropy, "equal shares have the largest entropy", SUM),
     Law("relative_entropy", relative_entropy, "equal parts are no information", PRODUCT),
     Law("read_mean", averaged_sum, "a sum of exponentials over their number is a mean", SUM),
-    Law(
-        "cancel_factors",
-        cancelled_product,
-        "factors meet their inverses, or exponentials each other",
-        PRODUCT,
-    ),
+    CANCEL_FACTORS,
     Law("power_of_share", power_of_share, "a power of what states its logarithm is an exponential", PRODUCT),
     Law("bare_length", bared_length, "nothing is known where a length is 0 that divides", PRODUCT),
     Law("scale_factors", scaled_product, "factors that grow alike are scaled alike", PRODUCT),

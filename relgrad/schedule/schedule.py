@@ -11,7 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from math import isnan
 from operator import is_not
@@ -21,7 +21,7 @@ import numpy as np
 
 from relgrad.calculus.along import along_lines
 from relgrad.calculus.increment import have_increments
-from relgrad.calculus.isolated import near_points, unguarded
+from relgrad.calculus.isolated import elsewhere, near_points, unguarded
 from relgrad.calculus.series import Series, Slope, applied, is_of_entries
 from relgrad.calculus.ties import at_ties
 from relgrad.calculus.univariate import in_series
@@ -39,7 +39,7 @@ from relgrad.logic.masks import is_masking
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, extended, fresh
 from relgrad.logic.view import is_wide, sum_of, width
-from relgrad.op import Project, is_constant
+from relgrad.op import Project, is_constant, is_zero
 from relgrad.ops.selection import where
 from relgrad.relation import Library
 from relgrad.schedule.definitions import by_definition, has_meaning, improved
@@ -50,6 +50,7 @@ from relgrad.schedule.patience import Patience
 from relgrad.schedule.pullbacks import PAIR, pullbacks_of, told, told_of
 from relgrad.schedule.relate import (
     AFTER,
+    CANCEL_FACTORS,
     INCREMENTS,
     INTO_MASK,
     LOG_NEAR_ONE,
@@ -244,7 +245,7 @@ class _Run:
         self._own: list[tuple[str, BinaryGoal]] = []
         """The goals of one's own among the moves of the phase."""
         self._likeness = Likeness()
-        self._branches: dict[Term, Term | None] = {}
+        self._branches: dict[tuple[Callable[..., Any], Term], Term | None] = {}
         """Choices by one point, and what they are without."""
         self.orders = 1
         """So often something is differentiated, twice at most."""
@@ -427,14 +428,17 @@ class _Run:
                     (*rows(t, v, m, self.library, self._note, readings), ROOT.goal(t, v, m, self._note))
                 )
         if t.op is where and not moves.isdisjoint({RELATE, LIMITS}) and self._may_look():
-            unguard = Law("unguard", self._unguarded, _UNGUARD)
-            found.append((unguard.goal(t, v, m, self._note),))
+            unguard = Law("unguard", partial(self._chosen, unguarded), _UNGUARD)
+            told = Law("elsewhere", partial(self._chosen, elsewhere), _ELSEWHERE)
+            found += [(law.goal(t, v, m, self._note),) for law in (unguard, told)]
         if self._own and isinstance(t.type, ArrayType):
             found.append([made_by(name, move, t, v, m, self._note) for name, move in self._own])
         if readings and is_real and INCREMENT in moves and self._may_look():
             found.append(self._increments(t, v, m, readings))
         if FOLD in moves and (type(t.op) is Project or _of_constants(t)):
             found.append((_folded(t, v, m),))
+        if FOLD in moves and any(map(is_zero, t.rands)) and is_real:
+            found.append(laws(t, v, m, (CANCEL_FACTORS,), theories, self._note))
         if SINK in moves and theories and is_real and self.fuel >= 0:
             found.append(laws(t, v, m, (INTO_MASK,), theories, self._note))
         if SINK in moves and is_real and self.fuel >= 0 and may_be_near_zero(t):
@@ -514,11 +518,11 @@ class _Run:
         """Return a term stabilised by itself, as it is before it is differentiated."""
         return self._again().saturate([t], frozenset({RELATE, SERIES}))[0]
 
-    def _unguarded(self, t: Term) -> Term | None:
-        """where(x == 0, 1, sin(x)/x) → sin(x)/x as a series: found once, however branches nest."""
-        if t not in self._branches:
-            self._branches[t] = unguarded(t, self._stabilised)
-        return self._branches[t]
+    def _chosen(self, law: Callable[..., Term | None], t: Term) -> Term | None:
+        """where(x == 0, 1, sin(x)/x) → sin(x)/x as a series, by `unguarded`: found once, however branches nest."""
+        if (law, t) not in self._branches:
+            self._branches[law, t] = law(t, self._stabilised)
+        return self._branches[law, t]
 
     def _lined(self, t: Term) -> Term:
         """t → t stabilised by itself, with its series along lines; t where that raises."""
@@ -753,6 +757,7 @@ def _within(key: Key) -> int:
 
 
 _UNGUARD = "a branch at one point gives the limit of the other"
+_ELSEWHERE = "a branch is not at the point of the other"
 _PARTS = -1
 """What stands for the theories of a step on parts of a wide sum or product, which are no place of their own."""
 _AT_PLACES = frozenset({"relation", "simplify", "goal", "fold", "whole"})
@@ -791,8 +796,10 @@ def _cancels_inside(t: Term, within: int) -> bool:
 
 
 def _is_late(t: Term) -> bool:
-    """Whether a term may be folded, or be a mask into which factors sink, or a logarithm of what may be near one."""
-    return _of_constants(t) or is_masking(t) or may_be_near_zero(t)
+    """Whether a term may be folded, or have a factor 0, or be a mask into which factors sink, or a logarithm of what
+    may be near one.
+    """
+    return _of_constants(t) or any(map(is_zero, t.rands)) or is_masking(t) or may_be_near_zero(t)
 
 
 def _at_rest(roots: Sequence[Term]) -> dict[Key, Term]:

@@ -176,7 +176,7 @@ def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, o
     if not _is_stepwise(ufunc, "accumulate") or out is not None:
         return NotImplemented
     rows, _ = _rows(ufunc, array, axis, dtype)
-    return np.moveaxis(np.stack([*itertools.accumulate(rows, ufunc)]), 0, axis) if len(rows) else rows
+    return np.moveaxis(np.stack([*itertools.accumulate(rows, ufunc)]) if len(rows) else rows, 0, axis)
 
 
 def _rows(ufunc: np.ufunc, array: Any, axis: int, dtype: Any) -> tuple[Any, np.dtype[Any]]:
@@ -224,10 +224,10 @@ def _reduce(
     steps = [*rows]
     if initial is not np._NoValue:
         steps = [np.broadcast_to(np.asarray(initial).astype(kind), rows.shape[1:]), *steps]
+    if len(steps) < 2 and ufunc.identity is not None:  # one entry meets the identity: hypot(0, -3) is 3
+        steps = [np.full(rows.shape[1:], ufunc.identity, kind), *steps]
     if not steps:
         return NotImplemented
-    if len(steps) == 1 and ufunc.identity is not None:  # one entry meets the identity: hypot(0, -3) is 3
-        steps = [ufunc.identity, *steps]
     result = functools.reduce(ufunc, steps)
     return np.expand_dims(result, axes[0]) if keepdims else result
 

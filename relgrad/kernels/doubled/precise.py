@@ -397,7 +397,7 @@ def _asking(
             with np.errstate(all="ignore"):
                 result = other.better(result, lost, none, args, kwargs)
         if not in_floats:
-            result = filled(result, lambda *a, **k: function(*a, **k)[0], args, kwargs)
+            result = filled(result, lambda: function(*args, **kwargs)[0], (args, kwargs))
         return (result, nan) if told else result
 
     return call

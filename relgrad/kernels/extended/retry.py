@@ -61,7 +61,7 @@ def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool)
         found = mapped(lowered, found)
         if told:
             return found, stayed
-        return found if stayed else filled(found, function, args, kwargs)
+        return found if stayed else filled(found, lambda: function(*args, **kwargs), (args, kwargs))
 
     return call
 
@@ -82,15 +82,19 @@ def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any, 
         return None
 
 
-def filled(found: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """NaN, y → y: a result of extended range with the floats' own where that is NaN, of arguments that are infinite.
+def filled(found: Any, plain: Callable[[], Any], given: Any) -> Any:
+    """NaN, () → y → y: a result with the floats' own where that is NaN, if what is given is not finite, or a divisor 0.
 
-    A function without a rule for extended range may not know huge numbers; nor do floats that left their range.
+    Equations hold for numbers, and ∞ is none: tanh(x/y)/x is 1/x at y = 0, but not as tanh(z)/z · 1/y. A divisor that
+    may be 0 for being out of range tells nothing.
     """
-    if not has_nan(found) or all(np.all(np.isfinite(x)) for x in parts((args, kwargs)) if is_floating(x)):
+    if not has_nan(found):
         return found
-    with np.errstate(all="ignore"):
-        return paired(_filled, found, function(*args, **kwargs))
+    told: set[str] = set()
+    with np.errstate(all="call", invalid="ignore", call=lambda kind, _: told.add(kind)):
+        numbers = plain()
+    known = told != {"divide by zero"} and all(np.isfinite(x).all() for x in parts(given) if is_floating(x))
+    return found if known else paired(_filled, found, numbers)
 
 
 def _filled(x: Any, plain: Any) -> Any:
