@@ -39,6 +39,12 @@ def expm1_of_double(x):
     return np.expm1(2 * x) / np.expm1(x), 1 + np.exp(x)
 
 
+@relation(source="Hamming, NMSE (1973), section 3.3")
+def difference_of_exponentials(x, y):
+    """The difference of two exponentials, from that of the exponents."""
+    return np.exp(x) - np.exp(y), exp_difference(x, y, x - y)
+
+
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
 def difference_quotient_of_exponential(x, y, z):
     """The difference quotient of an exponential, from the larger of two."""

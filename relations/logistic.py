@@ -24,6 +24,12 @@ def exponential_over_one_plus_exponential(x):
     return np.exp(x) / (1 + np.exp(x)), expit(x)
 
 
+@relation(source="Maechler 2012, eq. 10")
+def log_of_logistic(x):
+    """The log of a logistic function."""
+    return np.log(expit(x)), log_expit(x)
+
+
 @relation(source="log σ(x) = x - log(1 + e^x)")
 def argument_minus_softplus(x):
     """An argument less its softplus is a log-logistic function."""
