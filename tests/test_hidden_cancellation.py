@@ -170,13 +170,3 @@ def test_what_cancels_before_any_function_has_its_digits_in_each_entry_of_the_re
             at = lambda y, k=k: y if k is None else np.ravel(y)[k]
             found = rg.stabilize(lambda b, a, at=at, called=called: at(called(b * b - a)))(b, a)
             assert np.all(abs(found - at(exact)) <= at(slack)), (i, k)
-
-
-def test_a_logarithm_of_what_may_be_as_large_stays_with_the_divisor():
-    """log((u + v)/(u − v)), u = eˣ·c: not x + log(c + …) − log(u − v), of which each is as large as x."""
-
-    def length(x, h):
-        u, v = np.exp(x) * np.cosh(h), np.sqrt(np.exp(2 * x) * np.sinh(h) ** 2 + np.exp(-2 * x))
-        return 1 / np.log((u + v) / (u - v))
-
-    assert rg.stabilize(length, precise=False)(300.0, 0.01) == pytest.approx(50.0, rel=1e-14)

@@ -522,10 +522,7 @@ def _read_parts(t: Term) -> Iterator[Term]:
 
 
 def logarithm(t: Term) -> Any:
-    """log(w·e^x) = x + log w: the logarithm of a term, formed in the log domain; None where no exponential is in it.
-
-    Nor of eˣ/(y·eˣ − z), whose divisor is no log-sum-exp and may be as large: x would meet its logarithm.
-    """
+    """log(w·e^x) = x + log w: the logarithm of a term, formed in the log domain; None where no exponential is in it."""
     if not is_exponential(t):
         return None
     view = product_of(t)
@@ -537,10 +534,6 @@ def logarithm(t: Term) -> Any:
             return joined.log()
     weight, exponents = _product(view)
     if not exponents.terms and not exponents.constant:
-        return None
-    if any(
-        e < 0 and is_term(b) and b.op.as_sum and mentions_exponential(b) for b, e in weight.factors.items()
-    ):
         return None
     exponent = build_sum(exponents, t.type.dtype)
     if not weight.factors and weight.coefficient == 1:
