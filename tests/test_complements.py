@@ -630,14 +630,6 @@ def test_what_gains_leave_of_variances(steps, r):
     np.testing.assert_allclose(rg.grad(filtered, precise=False)(q, r), gained, rtol=1e-13)
 
 
-@pytest.mark.parametrize("y", [-30.0, 6.0, 0.0])
-@pytest.mark.parametrize("s", [1.5, -1.0])
-def test_odd_functions_beside_sizes(y, s):
-    """y·erf(y/s) − |y| = −|y|·erfc(|y|/s)"""
-    f = rg.stabilize(lambda y, s: 3 * y * sp.erf(y / s) - 3 * np.abs(y), precise=False)
-    assert f(y, s) == pytest.approx(-3 * abs(y) * sp.erfc(abs(y) / s), rel=1e-15, abs=0)
-
-
 @pytest.mark.parametrize("u", [-60.0, -0.5])
 @pytest.mark.parametrize(
     ("f", "known"),

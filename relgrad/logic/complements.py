@@ -451,8 +451,7 @@ def square_at_one(t: Term) -> Any:
 
 def _either_way(product: ProductView) -> Iterator[ProductView]:
     """y·erf(x) → y·erf(x), −y·erf(−x): a product, and the same of −f(x) for each factor f(x) of which that has a
-    complement;    y·erf(k·y) → |y|·erf(k·|y|), for the same;    y·x[i]/Σ x → y·(x[i]/Σ x), of each entry that has a
-    share of a sum.
+    complement;    y·x[i]/Σ x → y·(x[i]/Σ x), of each entry that has a share of a sum.
     """
     yield product
     for base, e in product.factors.items():
@@ -463,14 +462,6 @@ def _either_way(product: ProductView) -> Iterator[ProductView]:
                     yield ProductView(product.coefficient, {**factors, share: 1})
         if not is_term(base) or not base.ground or not base.type.differentiable or e < 1 or e != int(e):
             continue
-        odd = e == 1 and base.op.laws.parity == -1 and base.op.complement is not None
-        within = product_of(base.rands[0]) if odd else ONE
-        for part in [b for b, n in within.factors.items() if is_term(b) and n == product.factors.get(b) == 1]:
-            size = absolute(part)
-            scaled = multiplied((within, 1), (ProductView(1, {size: 1, part: -1}), 1))
-            factors = {b: n for b, n in product.factors.items() if b not in (part, base)} | {size: 1}
-            odd_of_size = base.op.make_node(build_product(scaled, base.type.dtype))
-            yield ProductView(product.coefficient, {**factors, odd_of_size: 1})
         if complement_of(below := negative(base)) is not None:
             factors = {b: n for b, n in product.factors.items() if b is not base}
             yield ProductView(product.coefficient * (-1) ** int(e), {**factors, below: e})
