@@ -10,7 +10,6 @@ from relgrad.ops import (
     logmeanexp,
     logsumexp,
     softmax,
-    softmax_pullback,
     softplus,
     unit,
 )

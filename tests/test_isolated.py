@@ -658,7 +658,7 @@ def test_a_number_meets_entries_of_an_array(shape: tuple[int, ...]) -> None:
 def _above_and_below(x: Any) -> Any:
     if x < 1:
         return np.arctanh(np.sqrt(1 - x)) / np.sqrt(1 - x)
-    elif x > 1:
+    if x > 1:
         return np.arctan(np.sqrt(x - 1)) / np.sqrt(x - 1)
     return 1.0
 
@@ -684,7 +684,7 @@ def test_a_kink_that_is_neither_above_nor_below_stays() -> None:
     def kinked(x: Any) -> Any:
         if x < 0:
             return -x
-        elif x > 0:
+        if x > 0:
             return 2 * x
         return 0.0 * x
 

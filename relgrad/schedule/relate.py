@@ -56,7 +56,6 @@ from relgrad.logic.simplify import (
 )
 from relgrad.logic.theory import PRODUCT, SUM, inner_product, theories_of
 from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
-from relgrad.logic.view import sum_of
 from relgrad.logscale.domain import is_exponential, stated_logarithm
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
