@@ -10,7 +10,6 @@ from relgrad.ops import (
     logmeanexp,
     logsumexp,
     softmax,
-    softmax_pullback,
     softplus,
     unit,
 )
@@ -272,11 +271,3 @@ def log_of_effective_sample_size(x, axis):
         -logsumexp(2 * log_softmax(x, axis=axis), axis=axis, keepdims=True),
         varying_along(x, axis),
     )
-
-
-@relation(
-    source="P(z - log Σ eᶻ, p) = P(z, p): the pullback of a softmax does not see what all entries share"
-)
-def softmax_pullback_of_log_softmax(z, p, axis):
-    """A log-softmax flows back through a softmax as its argument does."""
-    return softmax_pullback(log_softmax(z, axis=axis), p, axis=axis), softmax_pullback(z, p, axis=axis)

@@ -355,7 +355,7 @@ class Contract:
     alone: bool = True
     """Whether 1 − f(x) is read so where it stands by itself, and is not left to rows, which may speak of more."""
     from_one: Callable[..., Any] | None = None
-    """f(1 − x), of x, where f multiplies errors of an operand near one: 2·arctan2(√x, √(2 − x)) of arccos."""
+    """f(…, x), of …, 1 − x, x, if f multiplies errors of x near one: 2·arctan2(√d, √(2 − d)), d = 1 − x, of arccos."""
     reflected: Callable[..., Any] | None = None
     """The g with 1 − f(x, y, …) = g(1 − x, 1 − y, …) for real operands, which does not cancel: min of max."""
     in_entries: Callable[..., Any] | None = None

@@ -164,6 +164,16 @@ ALTERNATIVES = 3
 """So many questions that have their answers at one point are answered the other way, too."""
 
 
+def _is_at_point(question: Term, answers: Mapping[Term, Any]) -> bool:
+    """x == 0: True; x < 1: False, x > 1: False: whether a question is answered so at one point alone."""
+    found, mirrored = point_of(question), question.op.mirrored
+    if found is not None or mirrored is None:
+        return found is not None and found[1] == answers[question]
+    return (
+        answers.get(mirrored.make_node(*question.rands)) == answers[question] == question.op.compute(0.0, 0.0)
+    )
+
+
 class _Called(NamedTuple):
     """f(x) → [y], structure, [y near x]: the outputs in this call, leaf by leaf, and as they are differentiated."""
 
@@ -188,11 +198,10 @@ def _called(fun: Callable[..., Any], variables: _Variables, kwargs: Mapping[str,
     points: dict[Term, bool] = {}
     with supposing({}) as asked:
         outputs, structure = flatten(fun(*variables.args, **kwargs))
-        for question, answer in list(asked.items()):
+        for question, answer in (answers := dict(asked)).items():
             if not reachable(question).isdisjoint(variables.leaves):
                 del asked[question]
-                found = point_of(question) if np.ndim(answer) == 0 else None
-                if found is not None and found[1] == answer and len(points) < ALTERNATIVES:
+                if np.ndim(answer) == 0 and len(points) < ALTERNATIVES and _is_at_point(question, answers):
                     points[question] = answer
     result = _Called(outputs, structure, outputs)
     if not points or guard.reason or not guard.still_holds:

@@ -563,3 +563,98 @@ def test_both_sides_of_an_increment_are_what_they_leave_of_one():
     e = np.array([3e-4, 3e-4])
     g = lambda e: np.log1p(np.cosh(e) - 1) - np.log1p(np.cosh(e) - 1 + 1e-9)
     np.testing.assert_allclose(rg.stabilize(g, precise=False)(e), truth, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "known"),
+    [
+        (lambda p: sp.ndtri(1 - p / 2), lambda p: -sp.ndtri(p / 2)),
+        (lambda p: sp.logit(1 - p), lambda p: -sp.logit(p)),
+        (lambda p: sp.erfinv(1 - p), sp.erfcinv),
+        (lambda p: sp.stdtrit(5.0, 1 - p), lambda p: -sp.stdtrit(5.0, p)),
+        (lambda p: sp.gammaincinv(2.5, 1 - p), lambda p: sp.gammainccinv(2.5, p)),
+        (lambda p: sp.gammainccinv(2.5, 1 - p), lambda p: sp.gammaincinv(2.5, p)),
+        (lambda p: sp.betaincinv(2.5, 1.5, 1 - p), lambda p: sp.betainccinv(2.5, 1.5, p)),
+        (lambda p: sp.betainccinv(2.5, 1.5, 1 - p), lambda p: sp.betaincinv(2.5, 1.5, p)),
+        (lambda p: sp.ellipk(1 - p), sp.ellipkm1),
+        (lambda p: np.arctanh(1 - p), lambda p: np.log(2 / p - 1) / 2),
+    ],
+)
+@pytest.mark.parametrize("p", [1e-20, 0.3])
+def test_quantiles_of_what_a_probability_leaves(f, known, p):
+    """F⁻¹(1 − p) = C⁻¹(p), C = 1 − F"""
+    assert rg.stabilize(f, precise=False)(p) == pytest.approx(known(p), rel=1e-14)
+
+
+@pytest.mark.parametrize("x", [1e-12, 0.3, 1 - 1e-12])
+def test_functions_of_roots_of_quotients_near_one(x):
+    """1 − √p = (1 − p)/(1 + √p), p = (1 − x)/(1 + x)"""
+    with mp.workdps(60):
+        root = mp.sqrt((1 - mp.mpf(x)) / (1 + mp.mpf(x)))
+        truth = float(mp.atanh(root)), float(mp.acos(root)), float(mp.ellipk(root))
+    f = lambda x: np.sqrt((1 - x) / (1 + x))
+    for g, known in zip((np.arctanh, np.arccos, sp.ellipk), truth, strict=True):
+        assert rg.stabilize(lambda x, g=g: g(f(x)), precise=False)(x) == pytest.approx(known, rel=1e-14)
+
+
+@pytest.mark.parametrize("d", [1e-9, 2.0])
+def test_elliptic_integrals_of_loops_that_nearly_touch(d):
+    """1 − 4ab/((a + b)² + d²) = ((a − b)² + d²)/((a + b)² + d²)"""
+    f = lambda a, b, d: sp.ellipk(4 * a * b / ((a + b) ** 2 + d**2))
+    a, b = 1.5, np.nextafter(1.5, 2)
+    known = sp.ellipkm1(((a - b) ** 2 + d**2) / ((a + b) ** 2 + d**2))
+    assert rg.stabilize(f, precise=False)(a, b, d) == pytest.approx(known, rel=1e-14)
+
+
+@pytest.mark.parametrize("r", [1e-12, 0.1])
+@pytest.mark.parametrize("steps", [1, 4])
+def test_what_gains_leave_of_variances(steps, r):
+    """P − P²/(P + r) = P·r/(P + r), P = x + q: filtered variances, summed, and their slopes."""
+
+    def filtered(q, r):
+        total, p = 0.0, 1.0
+        for i in range(steps):
+            p = p + q[i % 2]
+            p = p - p / (p + r) * p
+            total = total + p
+        return total
+
+    q = np.array([0.5, 2.0])
+    total, p, slope = 0.0, 1.0, np.zeros(2)
+    gained = np.zeros(2)
+    for i in range(steps):
+        p, slope = p + q[i % 2], slope + np.eye(2)[i % 2]
+        p, slope = p * r / (p + r), slope * (r / (p + r)) ** 2
+        total, gained = total + p, gained + slope
+    assert rg.stabilize(filtered, precise=False)(q, r) == pytest.approx(total, rel=1e-14)
+    np.testing.assert_allclose(rg.grad(filtered, precise=False)(q, r), gained, rtol=1e-13)
+
+
+@pytest.mark.parametrize("u", [-60.0, -0.5])
+@pytest.mark.parametrize(
+    ("f", "known"),
+    [
+        (
+            lambda u: np.log(1 - np.tanh(3 + u * u) * np.exp(u)),
+            lambda m, u: m.log(1 - m.tanh(3 + u * u) * m.exp(u)),
+        ),
+        (lambda u: np.log(2 - (1 - np.exp(u))), lambda m, u: m.log(1 + m.exp(u))),
+    ],
+)
+def test_logarithms_of_what_products_and_shares_leave_of_one(f, known, u):
+    """log(1 − p·q) = −p·q − …, where p is a share, and q far from one; log(2 + expm1(u)) = log1p(eᵘ)"""
+    with mp.workdps(60):
+        truth = float(known(mp, mp.mpf(u)))
+    assert rg.stabilize(f, precise=False)(u) == pytest.approx(truth, rel=1e-14)
+
+
+def test_what_one_of_two_shares_leaves_is_the_other():
+    """log(1 − eᵘ/(eᵘ + c)) = log c − log(eᵘ + c), where that is out of range, too."""
+    f = rg.stabilize(
+        lambda r, t: np.log(100 - 100 * np.exp(r * t) / (100 + (np.exp(r * t) - 1))), precise=False
+    )
+    np.testing.assert_allclose(
+        f(0.5, np.array([0.1, 3000.0])),
+        [np.log(9900) - np.log(99 + np.exp(0.05)), np.log(9900) - 1500],
+        rtol=1e-15,
+    )

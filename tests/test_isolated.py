@@ -653,3 +653,39 @@ def test_a_number_meets_entries_of_an_array(shape: tuple[int, ...]) -> None:
         for b in (1.0, float(a.size)):
             slopes = [rg.jvp(mean, (a, b), moved)[1] for moved in ((np.ones(shape), 0.0), (0 * a, 1.0))]
             np.testing.assert_allclose([s[a == b] for s in slopes], 0.5, rtol=1e-14)
+
+
+def _above_and_below(x: Any) -> Any:
+    if x < 1:
+        return np.arctanh(np.sqrt(1 - x)) / np.sqrt(1 - x)
+    if x > 1:
+        return np.arctan(np.sqrt(x - 1)) / np.sqrt(x - 1)
+    return 1.0
+
+
+def _within_and_without(x: Any) -> Any:
+    if x <= 1 and x >= 1:
+        return 1.0
+    return np.log(x) / (x - 1)
+
+
+@pytest.mark.parametrize(
+    ("fun", "slope"), [(_above_and_below, -1 / 3), (_within_and_without, -1 / 2)], ids=["of all", "of both"]
+)
+def test_a_point_that_is_neither_above_nor_below(fun: Callable[[Any], Any], slope: float) -> None:
+    """x < 1: False, x > 1: False: the branch that is left is at one point, where the others have a slope."""
+    assert rg.grad(fun, precise=False)(1.0) == pytest.approx(slope, rel=1e-14)
+    assert rg.grad(fun)(1 + 1e-9) == pytest.approx(slope, rel=1e-7)
+
+
+def test_a_kink_that_is_neither_above_nor_below_stays() -> None:
+    """x < 0: −x, x > 0: 2·x, 0 between: its slope at 0 is that of the branch that Python takes."""
+
+    def kinked(x: Any) -> Any:
+        if x < 0:
+            return -x
+        if x > 0:
+            return 2 * x
+        return 0.0 * x
+
+    assert [rg.grad(kinked)(x) for x in (-1.0, 0.0, 1.0)] == [-1.0, 0.0, 2.0]

@@ -26,7 +26,7 @@ from relgrad.logic.laws import (
     linear,
     monotone,
 )
-from relgrad.logic.simplify import divided_pair, undone
+from relgrad.logic.simplify import divided_sum, undone
 from relgrad.logic.theory import linear_operands
 from relgrad.logic.view import product_of
 from relgrad.op import Op, as_term
@@ -371,7 +371,7 @@ def test_a_function_and_its_inverse_meet_wherever_the_function_is_defined():
 )
 def test_a_part_of_a_divisor_goes_where_two_summands_are_brought_over_it(f, found):
     x, z = rg.symbol("x", (3, 1)), rg.symbol("z", (4,))
-    new = divided_pair(as_term(f(x, z)))
+    new = divided_sum(as_term(f(x, z)), 2)
     values = dict(zip((x.term, z.term), (np.array([[0.3], [-1.2], [2.0]]), np.arange(1.0, 5)), strict=True))
     want, got = interpret([as_term(found(x, z)), new], values)
     assert new.type == as_term(f(x, z)).type
@@ -408,7 +408,7 @@ def test_where_nothing_goes_two_summands_stay_over_their_divisors():
         1 - special.expit(x),
         z - z * special.expit(x),
     ):
-        assert divided_pair(as_term(f)) is None
+        assert divided_sum(as_term(f), 2) is None
 
 
 def test_ops_are_left_out_where_they_say_so_bit_for_bit():

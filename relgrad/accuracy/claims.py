@@ -437,7 +437,7 @@ def _of_meaning(a: Application, rng: np.random.Generator) -> Sides:
     if f.complement is not None:
         yield "left of one by its complement", 1 - f(*xs), f.complement(*xs)
     if f.from_one is not None:
-        yield "a function of the distance from one", f(*xs), f.from_one(*[1 - x for x in xs])
+        yield "a function of the distance from one", f(*xs), f.from_one(*xs[:-1], less[-1], xs[-1])
     if f.reflected is not None:
         yield "left of one by its reflection", 1 - f(*xs), f.reflected(*less)
     if f.invariant:

@@ -25,10 +25,10 @@ from relgrad.logic.build import build_product, build_sum, fit, opposite
 from relgrad.logic.conditions import is_additive, maybe_one
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, quotient
 from relgrad.logic.parts import dtype_of, has_constant, rebuilt
-from relgrad.logic.simplify import by_meaning, divided_sum, factored_sum, meant_sum, perfect_square
+from relgrad.logic.simplify import by_meaning, divided_sum, factored_sum, held_in, meant_sum, perfect_square
 from relgrad.logic.view import SHARED, in_floats, product_of, sum_of, summand, times
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import absolute, add, divide, fabs, multiply, negative, power, subtract
+from relgrad.ops.arithmetic import absolute, add, divide, fabs, multiply, negative, power, sqrt, subtract
 from relgrad.ops.comparison import greater, less
 from relgrad.ops.deviation import Complement
 from relgrad.ops.differences import power1pm1
@@ -90,6 +90,8 @@ def _complement_of(t: Term) -> Term | None:
         return None if left is None else where(less(x, 0.0), add(1.0, x), left)
     if (op is divide or type(op) is Gibbs) and t.ground and (rest := _share_of_others(t)) is not None:
         return rest
+    if type(op) is Telescope and _is_one(t.rands[0]) and _is_one(t.rands[2]):
+        return t.rands[1]
     if type(op) is Sum and (rest := _left_of_cosine(t)) is not None:
         return rest
     if isinstance(op, Prod) and (rest := _left(t.rands[0])) is not None:
@@ -105,12 +107,12 @@ def _complement_of(t: Term) -> Term | None:
 
 
 def _left_of_sum(t: Term) -> Term | None:
-    """−expm1(x) → eˣ;    −erf(x) → erfc(−x);    0.3·erf(x) + 0.7·erf(y) → 0.3·erfc(x) + 0.7·erfc(y): what is left of
-    one by what means one less something, by an odd function, and by a mean of shares, with weights that add up to one
-    but for rounding; or None.
+    """−expm1(x) → eˣ;    2 + expm1(x) → −eˣ;    −erf(x) → erfc(−x);    0.3·erf(x) + 0.7·erf(y) → 0.3·erfc(x) +
+    0.7·erfc(y): what is left of one by what means one less something, by an odd function, and by a mean of shares, with
+    weights that add up to one but for rounding; or None.
     """
     view = sum_of(t)
-    if view.constant or len(view.terms) > SHARED:
+    if len(view.terms) > SHARED or (view.constant and by_meaning(view) == view):
         return None
     if len(view.terms) == 1:
         ((p, k),) = view.terms.items()
@@ -321,6 +323,8 @@ def _wholes(view: SumView, product: ProductView, k: Any) -> Iterator[tuple[SumVi
         whole = product_of(part)
         if n * whole.coefficient == k and whole.factors.items() < product.factors.items():
             yield SumView(0, {part: n}), ProductView(1, whole.factors)
+    for base, c in held_in(view, product, k):
+        yield added((sum_of(base), c)), ProductView(1, {base: 1})
 
 
 def _is_share(b: Term, within: dict[Any, Any]) -> bool:
@@ -374,16 +378,23 @@ def from_one(t: Term) -> Any:
     """arccos(cos x·cos y) → 2·arctan2(√d, √(2 − d)), d = 1 − cos x·cos y: a function that multiplies the error of what
     is near one, of what that leaves of one; or None.
 
-    So of 1 − d as it stands.
+    So of 1 − d as it stands, and of that alone if small values of x have their digits in x and not in d.
     """
-    if t.op.from_one is None:
-        return None
-    (x,) = t.rands
+    op, x = t.op, t.rands[-1]
     view, left = sum_of(x), subtract(1.0, x)
     if view.constant != 1 or not view.terms:
-        single = not view.constant and len(view.terms) == 1
-        left = (meant_sum(left) or divided_sum(left) or complemented_sum(left)) if single else None
-    return None if left is None else fit(as_term(t.op.from_one(Tracer(left))), t)
+        anywhere = op.laws.monotone < 1 or op.laws.parity or op.outside(*[0.5 for _ in t.rands])
+        single = anywhere and not view.constant and len(view.terms) == 1
+        left = _left_of_single(x) if single else None
+    return None if left is None else fit(as_term(op.from_one(*map(Tracer, (*t.rands[:-1], left, x)))), t)
+
+
+def _left_of_single(x: Term) -> Any:
+    """x/(x + y) → y/(x + y), √p → (1 − p)/(1 + √p): what a summand leaves of one, if parts meet there; or None."""
+    left = subtract(1.0, x)
+    if x.op is sqrt and (square := _left_of_single(*x.rands)) is not None:
+        return divide(square, add(1.0, x))
+    return meant_sum(left) or divided_sum(left) or complemented_sum(left)
 
 
 def labelled_sum(t: Term) -> Any:

@@ -31,7 +31,7 @@ from relgrad.logic.group import (
     quotient,
     whole,
 )
-from relgrad.logic.parts import dtype_of, rebuilt
+from relgrad.logic.parts import dtype_of, minus, rebuilt
 from relgrad.logic.rewrite import scopes
 from relgrad.logic.space import product
 from relgrad.logic.view import LIMIT, SHARED, product_of, splits, sum_of, summand_key, times
@@ -215,20 +215,18 @@ def joined_reductions(t: Term) -> Iterator[tuple[Term, Term]]:
             yield inside, fit(build_sum(new, dtype_of(t)), t)
 
 
-def divided_pair(t: Term) -> Any:
-    """Return a sum of two summands over the divisor that one of them has more, where a part of that goes, or None."""
-    return divided_sum(t, 2)
-
-
 def divided_sum(t: Term, most: int = SHARED) -> Any:
     """Return a sum with two summands over the divisor that one of them has more, where a part of that goes, or None.
 
     x/(x + z) - 1 = -z/(x + z), 1/expm1(x) + 1 = exp(x)/expm1(x), y·eˣ/(z + y·expm1(x)) - 1 = (y - z)/(z + y·expm1(x)),
     1/y - x/y² = (y - x)/y² with y = x + z, 1/h - x²/h³ = y²/h³ with h = hypot(x, y), eˣ - σ(x) = eˣ·σ(x), and of two
-    that hold a constant (1 - x)/(1 - x·y) - 1 = x·(y - 1)/(1 - x·y)
+    that hold a constant (1 - x)/(1 - x·y) - 1 = x·(y - 1)/(1 - x·y);
+    of a sum in which a factor stands x + y - (x + y)²/(x + y + z) = (x + y)·z/(x + y + z);
+    and with a square above 1 - 2·x·y/(x² + y²) = (x - y)²/(x² + y²).
     """
     view = sum_of(t)
-    if not 1 < _width(view) <= most:
+    wide = _width(view) > most
+    if _width(view) < 2 or (wide and most < SHARED):
         return None
     dtype = dtype_of(t)
     one = constant(1.0, dtype)
@@ -237,7 +235,10 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
         factors = product_of(p).factors
         for b, d, unit in _divisors(factors):
             divisors: dict[Number, tuple[SumView, SumView, ProductView]] = {}
-            for q, c in parts:
+            for q, c in [
+                *parts[: 0 if wide else None],
+                *held_in(view, product_of(p), -k * product_of(p).coefficient),
+            ]:
                 others = product_of(q)
                 times_b = factors[b] - others.factors.get(b, 0)
                 power = -times_b if factors[b] < 0 else times_b
@@ -253,22 +254,30 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                 key = summand_key(above)
                 read = key not in (None, *map(key_of, whole.terms)) and not _holds_number(above)
                 alone = read and _sum_meant(above) is None and key not in map(key_of, meant.terms)
-                if alone and len(above.factors) > 1:
+                part, square = sum_of(build_product(above, dtype)), None
+                if alone and q is one and any(2 in product_of(w).factors.values() for w in whole.terms):
+                    square = perfect_square(build_sum(added((part, k), (whole, c)), dtype))
+                if alone and square is None and (len(above.factors) > 1 or _width(part) < 2):
                     continue  # it meets nothing, and is one summand
-                part = sum_of(build_product(above, dtype))
-                if alone and _width(part) < 2:
-                    continue
                 if read:
                     part, whole = by_meaning(part), meant
-                left = added((part, k), (whole, c))
+                left = added((part, k), (whole, c)) if square is None else sum_of(square)
                 meet = not read or {*map(key_of, part.terms)} & {*map(key_of, whole.terms)}
                 widest = max(_width(part), _width(whole))
-                if (_width(left) < widest and meet) or (_width(left) == widest and _is_from_one(left, dtype)):
+                narrows = square is not None or (_width(left) < widest and meet)
+                if narrows or (_width(left) == widest and _is_from_one(left, dtype)):
                     ratio = multiplied((product_of(build_sum(left, dtype)), 1), (others, 1), (cleared, -1))
-                    gone = SumView(c, {p: k}) if q is one else SumView(0, {p: k, q: c})
-                    new = added((view, 1), (gone, -1), (SumView(0, {build_product(ratio, dtype): 1}), 1))
+                    own, over = SumView(0, {p: 1}), SumView(0, {build_product(ratio, dtype): 1})
+                    new = added((view, 1), (own, -k), (sum_of(q), -c), (over, 1))
                     return fit(build_sum(new, dtype), t)
     return None
+
+
+def held_in(view: SumView, product: ProductView, k: Number) -> Iterator[tuple[Term, Number]]:
+    """2·x + 3·y + z, w·(x + y), 2 → (x + y, 2): the factors that stand so many times in a sum, and how many times."""
+    for b, e in product.factors.items():
+        if e > 0 and is_term(b) and b.op.as_sum and minus(view, added((sum_of(b), k))) is not None:
+            yield b, k
 
 
 def _divisors(factors: dict[Any, Number]) -> Iterator[tuple[Term, Term, ProductView]]:

@@ -80,6 +80,7 @@ ellipk = of_scipy(
     range=POSITIVE,
     outside=lambda m: m > 1,
     ball=lambda m: m.hypgeom_2f1(0.5, 0.5, 1) * m.pi() / 2,
+    from_one=lambda d, x: ellipkm1(d),
 )
 ellipkm1 = of_scipy(
     "ellipkm1",
@@ -131,6 +132,7 @@ erfinv = of_scipy(
     outside=lambda x: np.logical_or(x < -1, x > 1),
     margin=lambda x: 1.0 - np.abs(x),
     ball=lambda x: x.erfinv(),
+    from_one=lambda d, x: erfcinv(d),
 )
 erfcinv = of_scipy(
     "erfcinv",

@@ -343,9 +343,12 @@ stdtrit = of_scipy(
     lambda g, out, v, p: g / _student_density(v, out),
     outside=lambda v, p: np.logical_or(v <= 0, np.logical_or(p < 0, p > 1)),
     ball=_inverse(_student_ball, _sp.stdtrit),
+    from_one=lambda v, d, x: -stdtrit(v, d),
 )
-gammaincinv, gammainccinv = (_quantile(name, range=NONNEGATIVE) for name in ("gammainc", "gammaincc"))
-betaincinv, betainccinv = (_quantile(name, range=UNIT) for name in ("betainc", "betaincc"))
+gammaincinv = _quantile("gammainc", range=NONNEGATIVE, from_one=lambda a, d, x: gammainccinv(a, d))
+gammainccinv = _quantile("gammaincc", range=NONNEGATIVE, from_one=lambda a, d, x: gammaincinv(a, d))
+betaincinv = _quantile("betainc", range=UNIT, from_one=lambda a, b, d, x: betainccinv(a, b, d))
+betainccinv = _quantile("betaincc", range=UNIT, from_one=lambda a, b, d, x: betaincinv(a, b, d))
 
 
 def _of_count(k: Any, most: Any, value: Any, at_most: Any = np.nan) -> Any:

@@ -241,7 +241,7 @@ arccosh = elementwise(
     cancels="zeros",
     rough=(0,),
     unbounded=lambda far, x: np.log(x + np.sqrt(x * x - 1.0)),
-    from_one=lambda x: 2.0 * np.arcsinh(np.sqrt(-x / 2.0)),
+    from_one=lambda d, x: 2.0 * np.arcsinh(np.sqrt(-d / 2.0)),
 )
 arctanh = elementwise(
     np.arctanh,
@@ -253,4 +253,5 @@ arctanh = elementwise(
     continues=True,
     margin=lambda x: 1.0 - np.abs(x),
     unbounded=lambda far, x: 0.5 * np.log(1.0 + x) - 0.5 * np.log(1.0 - x),
+    from_one=lambda d, x: np.arcsinh(x / np.sqrt(d * (1.0 + x))),
 )

@@ -84,8 +84,10 @@ class Softmax(_Weighted):
         return "masked", np.where(LogSumExp(self.axes)(*operands) == -np.inf, 0.0, self(*operands))
 
     def complement(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """1 − softmax(x) = the share of all others, which does not cancel where one has nearly all."""
-        return kernels.complement(self(*operands), axis=self.axes)
+        """1 − softmax(x) = that of all others, which does not cancel where one has nearly all; of two the other."""
+        p = self(*operands)
+        two = np.prod([p.shape[a] or 0 for a in self.axes]) == 2
+        return np.flip(p, self.axes) if two else kernels.complement(p, axis=self.axes)
 
     def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
         x, *weights = node.rands

@@ -82,6 +82,7 @@ ndtri = elementwise(
     laws=Laws(monotone=1, inverse="ndtr"),
     ball=lambda x: -((2 * x).erfcinv()) * (x * 0 + 2).sqrt(),
     outside=lambda x: np.logical_or(x < 0, x > 1),
+    from_one=lambda d, x: -ndtri(d),
 )
 
 

@@ -75,6 +75,7 @@ logit = elementwise(
     cancels="zeros",
     margin=lambda x: 1.0 - x,
     rough=(0,),
+    from_one=lambda d, x: -logit(d),
 )
 log_expit = elementwise(
     kernels.log_expit,

@@ -67,7 +67,7 @@ arccos = elementwise(
     ball=lambda x: x.acos(),
     outside=lambda x: np.logical_or(x < -1, x > 1),
     margin=lambda x: 1.0 - np.abs(x),
-    from_one=lambda x: 2.0 * np.arctan2(np.sqrt(x), np.sqrt(2.0 - x)),
+    from_one=lambda d, x: 2.0 * np.arctan2(np.sqrt(d), np.sqrt(2.0 - d)),
 )
 arctan = elementwise(
     np.arctan,

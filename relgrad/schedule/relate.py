@@ -44,7 +44,6 @@ from relgrad.logic.simplify import (
     cancelled_sum,
     crossed_sum,
     distributed_product,
-    divided_pair,
     divided_sum,
     factored_square,
     factored_sum,
@@ -57,7 +56,6 @@ from relgrad.logic.simplify import (
 )
 from relgrad.logic.theory import PRODUCT, SUM, inner_product, theories_of
 from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
-from relgrad.logic.view import sum_of
 from relgrad.logscale.domain import is_exponential, stated_logarithm
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
@@ -282,10 +280,7 @@ def made_by(name: str, move: BinaryGoal, t: Term, v: Any, m: Any, note: Note) ->
 
 
 def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterator[Goal]:
-    """Yield goals of rows on a logarithm under another name, log₂(x/y) = log(x/y)/log 2 and log1p(x) = log(1 + x).
-
-    log₂(1 − max(σ(x), c)) → log₂(min(σ(−x), 1 − c)): and of what is left of one in it.
-    """
+    """Yield goals of rows on a logarithm under another name, log₂(x/y) = log(x/y)/log 2 and log1p(x) = log(1 + x)."""
     (x,) = t.rands
     if not _may_be_logarithm(t.op):
         return
@@ -297,8 +292,7 @@ def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterato
     if part.op is not log or part.rands[0] not in (x, add(constant(1.0, x.type.dtype), x)):
         return
     w, n = fresh("logarithm"), fresh("row")
-    left = [] if part.rands[0] is not x else [COMPLEMENT_IN_LOG.goal(part, w, n, note)]
-    for of_row in (*left, *rows(part, w, n, library, note, 0)):
+    for of_row in rows(part, w, n, library, note, 0):
 
         def by_definition(s: State, of_row: Goal = of_row) -> Iterator[State]:
             """logit(x) = log(x/(1 − x)) → the row's result of the log, in its place:
@@ -422,18 +416,6 @@ def relate_wide(t: Term, library: Library, note: Note, theory: int) -> tuple[Ter
     return new, moves
 
 
-def log_of_complement(t: Term) -> Term | None:
-    """log(1 − max(σ(x), c)) → log(min(σ(−x), 1 − c)): of entries that are chosen among shares; or None.
-
-    The logarithm of what a function leaves, log(1 − eˣ), is a row's.
-    """
-    (x,) = t.rands
-    if not x.op.as_sum or any(is_term(p) and p.op.complement is not None for p in sum_of(x).terms):
-        return None
-    left = complemented_sum(x)
-    return None if left is None else log.make_node(left)
-
-
 def log1p_of_complement(t: Term) -> Term | None:
     """log1p(−p) → log_quotient(1 − p, 1, −p), which is right where p is near one and where it is near zero; or None."""
     (x,) = t.rands
@@ -466,17 +448,12 @@ def in_pieces(t: Term) -> Term | None:
 
 _DIVIDED = "a part of a divisor goes where two summands are brought over it"
 CANCEL_FACTORS = Law(
-    "cancel_factors", cancelled_product, "factors meet their inverses, or exponentials each other", PRODUCT
+    "cancel_factors", cancelled_product, "factors meet their inverses, or exponentials meet", PRODUCT
 )
 AFTER = (
     Law("cancel_summands", cancelled_sum, "summands meet their negatives", SUM),
     Law("multiply_out", factored_sum, "a part of a summand that is multiplied out meets another", SUM),
-    Law(
-        "complement",
-        complemented_sum,
-        "what a product of shares leaves of one is what each of them leaves",
-        SUM,
-    ),
+    Law("complement", complemented_sum, "what a product of shares leaves of one is what each leaves", SUM),
     Law("entries_left", left_of_sum, "a sum less entries that it has is the sum of the others", SUM),
     Law("apart", apart_sum, "what is above one and below one is compared with it", SUM),
     Law("residual", labelled_sum, "what a share lacks of a label is what it lacks of one, or all of it", SUM),
@@ -484,9 +461,7 @@ AFTER = (
     Law("factor_square", factored_square, "a number is taken from a square", SUM),
     Law("meaning_to_cancel", meant_sum, "a summand, read as the sum that it means, meets another", SUM),
     Law("cross_products", crossed, "two products of data are taken from each other", SUM),
-    Law(
-        "take_out_data", complemented_data, "what data leave of one is computed before it is multiplied", SUM
-    ),
+    Law("take_out_data", complemented_data, "what data leave of one is computed before a product", SUM),
     Law("lacking_entropy", lacking_entropy, "equal shares have the largest entropy", SUM),
     Law("relative_entropy", relative_entropy, "equal parts are no information", PRODUCT),
     Law("read_mean", averaged_sum, "a sum of exponentials over their number is a mean", SUM),
@@ -497,23 +472,16 @@ AFTER = (
     Law("distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum", PRODUCT),
 )
 LOG_INCREMENT = Law("log_increment", log_incremented, "the log of one program at two near points")
-COMPLEMENT_IN_LOG = Law("complement", log_of_complement, "a logarithm is of what is left of one")
-LOG1P_OF_COMPLEMENT = Law(
-    "log1p_of_complement", log1p_of_complement, "a logarithm is of what is left of one, or of what is taken"
-)
-LOG_NEAR_ONE = Law(
-    "log_near_one", log_near_one, "a logarithm near zero is of what its argument leaves of one"
-)
-FROM_ONE = Law(
-    "from_one", from_one, "errors of what is near one are multiplied, those of its distance are not"
-)
+LOG1P_OF_COMPLEMENT = Law("log1p_of_complement", log1p_of_complement, "a logarithm is of what is left of one")
+LOG_NEAR_ONE = Law("log_near_one", log_near_one, "a logarithm near zero is of what is left of one")
+FROM_ONE = Law("from_one", from_one, "errors near one are multiplied, those of the distance are not")
 BEFORE = (
     Law("squared_distances", squared_distances, "norms less a product of matrices are distances", SUM),
     Law("join_pieces", in_pieces, "what is joined of pieces is added piece by piece", SUM),
     Law("between_entries", running_sum, "two entries of what runs differ by what lies between", SUM),
     Law("read_square", perfect_square, "a quadratic form is a sum of squares of differences", SUM),
     Law("square_at_one", square_at_one, "a sum is a square where a factor is one", SUM),
-    Law("divide_pair", divided_pair, _DIVIDED, SUM),
+    Law("divide_pair", lambda t: divided_sum(t, 2), _DIVIDED, SUM),
     Law("beside_projection", beside_projection, "what Cauchy and Schwarz leave is beside a projection", SUM),
     Law("extreme_beside_sum", extreme_beside_sum, "the largest of a log-sum-exp has a share of it", SUM),
     Law("centre", about_means, "a shift of the data changes nothing", SUM),
