@@ -272,6 +272,7 @@ def _versine(x, y, times=1):
     return float(times * (1 - mp.fdot(x, y) / mp.sqrt(mp.fdot(x, x) * mp.fdot(y, y))))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("cosine", [_cosine_in_norms, _cosine_in_a_root])
 @pytest.mark.parametrize("times", [1, 2, 0.5])
 @pytest.mark.parametrize("scale", [1.0, 1e-170, 1e170])

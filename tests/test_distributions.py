@@ -61,6 +61,7 @@ def test_most_functions_are_traced():
     assert len(refused) < len(FUNCTIONS) / 5, refused
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*CONTINUOUS, *DISCRETE])
 def test_values_are_scipys_inside_and_outside_of_the_support(name):
     parameters = {**CONTINUOUS, **DISCRETE}[name]
@@ -75,6 +76,7 @@ def test_values_are_scipys_inside_and_outside_of_the_support(name):
         np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-300, err_msg=function)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_slopes_of_log_densities_in_the_point_and_in_parameters(name):
     parameters = [float(p) for p in CONTINUOUS[name]]
@@ -89,6 +91,7 @@ def test_slopes_of_log_densities_in_the_point_and_in_parameters(name):
         assert found[i] == pytest.approx(want, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

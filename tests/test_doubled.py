@@ -570,6 +570,7 @@ def _between(p, cos, sin, arccos, whole=1.0):
     return (sin(first) * cos(p[0]) + 3 * sin(second) * sin(p[1])) / sin(angle)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize("apart", [1e-9, -3e-8, 1e-5])
 def test_numbers_that_were_computed_before_leave_what_they_matter_little_to(apart, strategy):
@@ -1555,6 +1556,7 @@ def _entropy(x):
     return -np.sum(p * np.log(p), axis=-1)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", [[1e-300, 2e-300, -1e-300], [1e-160, 1.5e-160, 3e-160], [1e-9, 3e-9, -1e-9]])
 @pytest.mark.parametrize("other", [[np.nan, 1.0, 2.0], [np.nan] * 3, [1.0, np.nan, -np.inf]])
 @pytest.mark.parametrize("strategy", ["default", "eager"])
@@ -1623,6 +1625,7 @@ VARYING = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", VARYING)
 @pytest.mark.parametrize("pick", [np.max, np.min])
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])

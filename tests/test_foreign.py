@@ -110,6 +110,7 @@ NEW: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NEW)
 def test_what_is_computed_of_arrays_from_outside_is_written_into(name: str) -> None:
     f = NEW[name]

@@ -767,6 +767,7 @@ def test_negative_powers_differ_as_powers(a, x, h):
             assert ulps(rg.stabilize(g, precise=False)(x, h), exact) < 16
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("far", [1.0, 3.0, 1e6])
 @pytest.mark.parametrize("bend", [1e-3, 1e-9, 1e-30])
 def test_points_too_far_apart_for_quadratures_are_watched(far: float, bend: float):

@@ -294,6 +294,7 @@ def test_python_branches_at_two_points() -> None:
     assert value == {"product": 1.0, "x": 0.0} and back({"product": 1.0, "x": 0.0}) == (1.0, -0.5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "ratio",
     [

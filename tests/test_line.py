@@ -344,6 +344,7 @@ def test_what_vanishes_for_shares_alone_has_its_limit_for_shares(name: str, q: f
     assert not np.isfinite(rg.stabilize(f)(2 * p, 2 * p, 1.0))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("k", range(4))
 @pytest.mark.parametrize("gap", [0.0, 1e-13, -1e-5])
 def test_interpolants_are_what_they_interpolate_at_nodes_that_are_entries_of_an_argument(k: int, gap: float):
