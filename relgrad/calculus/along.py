@@ -619,7 +619,7 @@ def _start(
 
 
 def _is_kept(root: Term, body: Term, values: dict[Term, Any]) -> bool:
-    """sin x at 1e-6 → True, 1 − cos x → False: whether balls know a program, and it has all digits in floats."""
+    """sin x at 1e-6 → True, 1 − cos x → False: whether doubled numbers know a program whose digits floats keep."""
     known = known_at(body, values)
     return known is not None and known.is_sure and not _is_off(root, values, known.value, known.error)
 
