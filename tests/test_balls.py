@@ -269,12 +269,11 @@ def test_a_term_in_as_many_digits_as_it_takes():
     ("a", "b", "x"), [(1.5, 1000.0, 0.5), (1000.0, 2.0, 0.9), (3.0, 1e-100, 0.6), (0.3, 0.7, 1.0)]
 )
 def test_incomplete_beta_functions_of_balls_keep_their_digits(a, b, x):
-    """I_x(a, b) + I_{1 − x}(b, a) = 1 in all digits of both, on either side of the mean; NaN outside of [0, 1]."""
+    """I_x(a, b) + I_{1 − x}(b, a) = 1 in all digits of both, on either side of the mean."""
     with numbers._precision(1000):
         ball = [flint.arb(v) for v in (a, b, x)]
         lower, upper = (op.ball(*ball) for op in (betainc, betaincc))
         assert min(v.rel_accuracy_bits() for v in (lower, upper) if v != 0) > 500
         assert (lower + upper).overlaps(flint.arb(1))
-        assert betainc.ball(ball[0], ball[1], flint.arb(1.5)).is_nan()
     with mpmath.workdps(30):
         assert float(lower) == pytest.approx(float(mpmath.betainc(a, b, 0, x, regularized=True)), rel=1e-14)

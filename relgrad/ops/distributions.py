@@ -73,10 +73,10 @@ def _gamma_tail(upper: int, a: Any, x: Any) -> Any:
 
 def _beta_tail(a: Any, b: Any, x: Any) -> Any:
     """I_x(a, b) = x^a·(1 − x)^b·₂F₁(a + b, 1; a + 1; x)/(a·B(a, b)), of positive terms below the mean (DLMF 8.17.8);
-    1 − I_{1−x}(b, a) above.
+    1 − I_{1−x}(b, a) above. Its continuation where x is no probability.
     """
     if x < 0 or x > 1:
-        return x * math.nan
+        return x.beta_lower(a, b, regularized=1)
     if not x < (a + 1) / (a + b + 2):
         return 1 - _beta_series(b, a, 1 - x)
     return _beta_series(a, b, x)
