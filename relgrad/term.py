@@ -301,7 +301,7 @@ def rands_of(t: Term) -> tuple[Any, ...]:
 
 
 def kept(
-    t: Term, name: Hashable, of: Callable[[Term], Any], below: Callable[[Term], Iterable[Term]] = rands_of
+    t: Term, name: str, of: Callable[[Term], Any], below: Callable[[Term], Iterable[Term]] = rands_of
 ) -> Any:
     """cache[name] = of(t): what is kept on a term under a name; of each below that is without it first, operands
     first.
@@ -313,6 +313,13 @@ def kept(
             node.cache[name] = of(node)
         cache[name] = of(t)
     return cache[name]
+
+
+def once(t: Term, name: Hashable, of: Callable[[Term], Any]) -> Any:
+    """cache[name] = of(t): what is kept on a term under a name, where nothing below is asked."""
+    if name not in t.cache:
+        t.cache[name] = of(t)
+    return t.cache[name]
 
 
 def reachable(*roots: Any, below: Callable[[Term], Iterable[Any]] = rands_of) -> set[Term]:

@@ -13,7 +13,7 @@ Sources: Kahan & Fateman, "Symbolic computation of divided differences", SIGSAM 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ from relgrad.ops.increments import Difference, Telescope, difference_of
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.selection import where
 from relgrad.ops.structure import RESHAPES
-from relgrad.term import Term, is_term, kept, reachable, substitute, subterms
+from relgrad.term import Term, is_term, kept, once, reachable, substitute, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
@@ -67,14 +67,7 @@ def incremented(t: Term) -> Term | None:
 
     exp(sin(x + h)) - exp(sin(x)) ⟶ Δexp(sin(x + h), sin(x), Δsin(x + h, x, h))
     """
-    return _once(t, "increment", _incremented)
-
-
-def _once(t: Term, name: str, make: Callable[[Term], Any]) -> Any:
-    """name, t → make(t), kept on the term: a move asks first whether there is anything, and then for the same."""
-    if name not in t.cache:
-        t.cache[name] = make(t)
-    return t.cache[name]
+    return once(t, "increment", _incremented)
 
 
 def _incremented(t: Term) -> Term | None:
@@ -228,14 +221,14 @@ def _opposite(groups: Groups) -> Iterator[tuple[Term, Term, Number]]:
 
 def alike(t: Term) -> Groups:
     """f(x)·y − f(z)·y → {f, y: …}: summands, with coefficients, by ops of their factors, and their own."""
-    return _once(t, "alike", lambda t: _by_kind(sum_of(t)))
+    return once(t, "alike", lambda t: _by_kind(sum_of(t)))
 
 
 def _by_kind(view: SumView) -> Groups:
     found: Groups = {}
     for part, k in view.terms.items():
         if is_term(part) and part.ground and part.type.differentiable:
-            for kind in _once(part, "kinds", _kinds):
+            for kind in once(part, "kinds", _kinds):
                 found.setdefault(kind, []).append((part, k))
     return found
 
@@ -262,7 +255,7 @@ def _head(t: Term) -> Any:
 
     [0, x] and x[None] keep theirs, so that they meet [0, x + h] and (x + h)[None].
     """
-    return _once(t, "head", _op_inside)
+    return once(t, "head", _op_inside)
 
 
 def _op_inside(t: Term) -> Any:
@@ -279,12 +272,12 @@ def _are_alike(x: Term, y: Term) -> bool:
 
 def is_datum(t: Term) -> bool:
     """x, [0, x][k + 1] → True, x + y → False: whether each entry is one of an input or of a constant."""
-    return _once(t, "datum", _is_datum)
+    return once(t, "datum", _is_datum)
 
 
 def _pushed(t: Term) -> Term:
     """sin(x)[1:] → sin(x[1:]), kept on the term."""
-    return _once(t, "pushed", _inside)
+    return once(t, "pushed", _inside)
 
 
 def _as_function(t: Term) -> Term:

@@ -24,7 +24,7 @@ from relgrad.ops.arithmetic import add, divide, multiply, negative, power, recip
 from relgrad.ops.casting import cast
 from relgrad.ops.exponential import exp
 from relgrad.ops.structure import broadcast_like, broadcast_to
-from relgrad.term import is_term, kept
+from relgrad.term import is_term, once
 
 LARGE = 2**63
 """Numbers from here on are written as floats: they fit into no integer."""
@@ -236,9 +236,7 @@ def _power(base: Any, e: Number) -> Any:
     """(x, 2) → square(x), once for a term: shares of a product have the same powers, a thousand times."""
     if e == 1:
         return base
-    return (
-        kept(base, ("power", e), lambda b: _raised(b, e), lambda _: ()) if is_term(base) else _raised(base, e)
-    )
+    return once(base, ("power", e), lambda b: _raised(b, e)) if is_term(base) else _raised(base, e)
 
 
 def _raised(base: Any, e: Number) -> Any:

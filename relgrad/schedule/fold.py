@@ -10,7 +10,7 @@ import numpy as np
 from relgrad.op import Project, constant, is_constant
 from relgrad.ops.arithmetic import sqrt
 from relgrad.ops.structure import BroadcastLike, BroadcastTo
-from relgrad.term import Term
+from relgrad.term import Term, once
 from relgrad.types import ArrayType, TupleType
 
 WHOLE = 1000
@@ -44,9 +44,7 @@ def _values(node: Term) -> list[Any] | None:
     """2.0 + 3.0 → [5.0]: the outputs of an application to constants; computed once, however many are asked for."""
     if not node.rands or not all(map(is_constant, node.rands)):
         return None
-    if "folded" not in node.cache:
-        node.cache["folded"] = _computed(node)
-    return node.cache["folded"]
+    return once(node, "folded", _computed)
 
 
 def _computed(node: Term) -> list[Any] | None:

@@ -246,7 +246,9 @@ class _Run:
         """The goals of one's own among the moves of the phase."""
         self._likeness = Likeness()
         self._branches: dict[tuple[Callable[..., Any], Term], Term | None] = {}
-        """Choices by one point, and what they are without."""
+        """Choices by one point, and what they are by either law,"""
+        self._elsewhere: dict[Term, Term] = {}
+        """and their other branches, stabilised."""
         self.orders = 1
         """So often something is differentiated, twice at most."""
 
@@ -521,8 +523,14 @@ class _Run:
     def _chosen(self, law: Callable[..., Term | None], t: Term) -> Term | None:
         """where(x == 0, 1, sin(x)/x) → sin(x)/x as a series, by `unguarded`: found once, however branches nest."""
         if (law, t) not in self._branches:
-            self._branches[law, t] = law(t, self._stabilised)
+            self._branches[law, t] = law(t, self._branch)
         return self._branches[law, t]
+
+    def _branch(self, t: Term) -> Term:
+        """sin(x)/x → its series: a branch stabilised by itself, once for both laws."""
+        if t not in self._elsewhere:
+            self._elsewhere[t] = self._stabilised(t)
+        return self._elsewhere[t]
 
     def _lined(self, t: Term) -> Term:
         """t → t stabilised by itself, with its series along lines; t where that raises."""
@@ -535,7 +543,7 @@ class _Run:
     def _again(self) -> _Run:
         """Return another run, whose steps are none of this one."""
         run = _Run(self.library, self.fuel, self.patience, conventions=self.conventions, left=self.left)
-        run._branches = self._branches
+        run._branches, run._elsewhere = self._branches, self._elsewhere
         return run
 
     def _in_series(
